@@ -12,7 +12,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions
-from xpand_extensions.generic.linalg._products import Axes, execute, product
+from xpand_extensions.generic.linalg._products import execute, product
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
@@ -20,8 +20,8 @@ from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 from ._pivots import order_of
 
-_TINY: Final = 64
-"""Up to this number of elements, one loop over a stack of products is faster than a call of BLAS for each."""
+_TINY: Final = 16
+"""Up to this number of elements, one loop over a stack of products with vectors is faster than `np.matmul`."""
 
 _METHODS: Final[Any] = SimpleNamespace(
     matmul=np.matmul,
@@ -48,14 +48,16 @@ def _single(step: Single, x: Array) -> Array:
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
-    if step.batch_axes[0] and step.axes[0] and _is_tiny(x1, x2, step.batch_axes):
+    if step.batch_axes[0] and step.axes[0] and _is_tiny(step, x1, x2):
         return np.asarray(np.einsum(step.subscripts, x1, x2))
     return product(_METHODS, step.product, x1, x2)
 
 
-def _is_tiny(x1: Array, x2: Array, batch_axes: Axes) -> bool:
-    stack = math.prod([x1.shape[axis] for axis in batch_axes[0]])
-    return bool(max(x1.size, x2.size) <= _TINY * stack)
+def _is_tiny(step: Pair, x1: Array, x2: Array) -> bool:
+    """Return whether a stack consists of small products with vectors, which have no axis of their own in the result."""
+    shared = len(step.axes[0]) + len(step.batch_axes[0])
+    stack = math.prod([x1.shape[axis] for axis in step.batch_axes[0]])
+    return shared in (x1.ndim, x2.ndim) and bool(max(x1.size, x2.size) <= _TINY * stack)
 
 
 diagonal = np.diagonal
