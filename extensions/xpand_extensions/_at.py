@@ -8,7 +8,7 @@ from xpand import UnsupportedError, array_namespace, is_concrete, is_writeable_a
 from xpand.extend import DType, LibraryArray as Array, Namespace, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
-from xpand_extensions._runs import Runs
+from xpand_extensions._runs import Matches, Runs
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Combination, identity
 
@@ -56,7 +56,7 @@ class GenericAt(At):
         return int(xp.min(index)), int(xp.max(index))
 
     @staticmethod
-    def runs(index: Array, count: int) -> Runs:
+    def runs(index: Array, count: int) -> Runs | Matches:
         """Find where each row is in the index."""
         return Runs.of(array_namespace(index), index, count)
 
@@ -107,7 +107,7 @@ class GenericAt(At):
         xp = array_namespace(table)
         if operation == "power":
 
-            def power(old: Array, runs: Runs, number: int, there: Array) -> Array:
+            def power(old: Array, runs: Runs | Matches, number: int, there: Array) -> Array:
                 return xp.pow(old, xp.where(there, runs.occurrence(number, values), self._scalar(1)))
 
             return self._in_turn(table, rows, power)
@@ -236,7 +236,7 @@ class GenericAt(At):
 
         return call
 
-    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs, int, Array], Array]) -> Array:
+    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs | Matches, int, Array], Array]) -> Array:
         """Update with the first occurrence of each index, then with the second, and so on."""
         xp = array_namespace(table)
         if not rows.unique and not is_concrete(rows.index):
