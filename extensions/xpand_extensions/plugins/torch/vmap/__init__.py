@@ -8,11 +8,12 @@ from typing import Any
 import torch
 
 from xpand.extend import LibraryArray as Array
+from xpand.torch import _private as private
 from xpand_extensions.vmap import _names as names
 
 from .._errors import with_errors
+from ..autodiff._levels import Arrays, Rule, call
 from ._collectives import collective
-from ._custom import custom_vmap
 
 
 def vmap(
@@ -74,3 +75,33 @@ def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, til
 
 def _position(function: str, name: Any) -> Array:
     return names.axis_of(function, name).position()
+
+
+def custom_vmap(function: Callable[..., Any], /) -> "_CustomVmap":
+    return _CustomVmap(function)
+
+
+class _CustomVmap:
+    """A function of arrays with a custom batching rule."""
+
+    def __init__(self, function: Callable[..., Arrays]) -> None:
+        self.function = function
+
+    def def_vmap(self, rule: Callable[..., tuple[Arrays, tuple[bool, ...]]]) -> None:
+        """Store the rule."""
+        self.rule = rule
+
+    def __call__(self, *xs: Array) -> Arrays:
+        """Call the function."""
+        if torch.compiler.is_dynamo_compiling() and not private.are_levels_active():
+            return self.function(*xs)  # nothing maps here
+        forward = lambda *xs: (self(*xs), ())
+        batches = lambda lanes, *args: self.rule(lanes.size, *args)
+        return call(Rule(self.function, forward, _no_derivative, _no_derivative, batches=batches), xs)
+
+
+def _no_derivative(residuals: Arrays, given: Arrays) -> Arrays:
+    raise TypeError(
+        "custom_vmap: on PyTorch, a function with a batching rule has no derivative inside the map, in reverse or "
+        "forward mode; wrap it with `custom_vjp` or `custom_jvp`"
+    )
