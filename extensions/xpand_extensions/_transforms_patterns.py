@@ -158,6 +158,23 @@ def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
     return trees.map(lambda x: namespace.argument(x) if checks.is_array(x) else x, tree)
 
 
+def pattern_positions(tree: trees.Tree) -> list[int]:
+    """Return the numbers of the leaves that are patterns of containers, or were computed from patterns."""
+    if not has_containers(tree):
+        return []
+    positions: list[int] = []
+    count = 0
+    for x in trees.leaves(tree, is_leaf=is_container):
+        if isinstance(x, Container):
+            length = len(trees.leaves((x.pattern, x._plan)))
+            count += len(trees.leaves(x._values))
+            positions += range(count, count + length)
+            count += length
+        else:
+            count += 1
+    return positions
+
+
 def without_plans(tree: trees.Tree) -> trees.Tree:
     """Remove the data computed from patterns, which containers of the same structure may have or not."""
     if not has_containers(tree):

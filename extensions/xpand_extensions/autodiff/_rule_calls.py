@@ -11,8 +11,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, DType, checks, describe, same_structure
 
 from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array, unflatten
-from .._transforms_patterns import has_containers
-from ..jit._statics import POSITIONAL, parameters_of
+from .._transforms_patterns import flatten_without_plans, pattern_positions, without_plans
 from ._arguments import argnums_of, positions_of
 from ._products import Function
 
@@ -141,7 +140,11 @@ def _numbers_of(name: str, function: Function, names: str | Sequence[str]) -> li
 
 def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
     """Return the number of a function's positional arguments, and the defaults of the last ones."""
-    by_position = [each for each in parameters_of(function) or () if each.kind in POSITIONAL]
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # for functions written in C
+        return 0, ()
+    by_position = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return len(by_position), tuple([each.default for each in by_position if each.default is not each.empty])
 
 
@@ -152,10 +155,11 @@ class Call:
         self.custom = custom
         self.nondiff = sorted(positions_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
         self.chosen = [i for i in range(len(args)) if i not in self.nondiff]
-        chosen = tuple(args[i] for i in self.chosen)
-        self.check_dense("arguments", chosen)
+        chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_and_numbers(custom.name, "the arguments", chosen, args)
         self.specs = [ArraySpec.of(x) for x in self.leaves]
+        self.patterns = self.given_positions(pattern_positions(chosen))
+        self.patterns_out: list[int] = []
         self.nondiff_args = tuple(args[i] for i in self.nondiff)
         """The arguments that are not differentiated."""
         self.result: Any = None
@@ -174,18 +178,12 @@ class Call:
         args = dict(zip((*self.nondiff, *self.chosen), (*nondiff, *chosen)))
         return function(*[args[i] for i in range(len(args))])
 
-    def check_dense(self, what: str, tree: trees.Tree) -> None:
-        """Check that there is no sparse container, whose pattern has no derivative."""
-        if has_containers(tree):
-            raise TypeError(
-                f"{self.custom.name}: {what} of a function with a custom rule can't be sparse containers; pass "
-                "`a.values`, and use `a.with_values(values)` inside the function and its rule"
-            )
-
-    def flattened(self, output: trees.Tree) -> tuple[list[Any], trees.Structure]:
-        """Flatten an output."""
-        self.check_dense("results", output)
-        return trees.flatten(output)
+    def given_positions(self, positions: list[int]) -> list[int]:
+        """Renumber leaves of the arguments so that Python numbers are not counted."""
+        if not (positions and isinstance(self.structure, Partial)):
+            return positions
+        left = self.structure.given(range(len(self.structure.filled(self.leaves))))
+        return [left.index(position) for position in positions]
 
     def tangents(self, arrays: Sequence[Array], symbolic_zeros: bool) -> trees.Tree:
         """Give the tangents the structure of the arguments. Tangents of Python numbers are zero."""
@@ -209,7 +207,7 @@ class Call:
 
     def run(self, users: tuple[Any, ...], *leaves: Array) -> tuple[Array, ...]:
         """Call the function with arrays."""
-        flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, self.flattened)
+        flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_without_plans)
         found = flat(*leaves)[0]
         if self.result is None:  # only once: PyTorch's compiler forbids a change in a second call
             self.result = flat.result
@@ -222,7 +220,10 @@ class Call:
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
         """Flatten the output that a rule returned. It must have the structure of the function's output."""
         label = self.custom.label
-        found, structure = self.flattened(output)
+        found, structure = flatten_without_plans(output)
+        positions = pattern_positions(output)
+        if positions != self.patterns_out:  # only once: PyTorch's compiler forbids a change in a second call
+            self.patterns_out = positions
         if self.result is None:
             self.result = structure
         elif not same_structure(structure, self.result):
@@ -257,7 +258,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpec]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives, which must have the given structure, shapes and data types."""
-    leaves, of_tree = trees.flatten(tree)
+    leaves, of_tree = flatten_without_plans(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
     if not same_structure(of_tree, wanted):
         raise TypeError(f"{what} must have the structure {wanted}, got {of_tree}")
@@ -295,3 +296,13 @@ def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
             f"{like.shape} and {like.dtype}"
         )
     return like.zeros()
+
+
+def replaced(arrays: Sequence[Array], positions: list[int], by: Sequence[Array]) -> Sequence[Array]:
+    """Replace the arrays at some positions."""
+    if not positions:
+        return arrays
+    found = list(arrays)
+    for position, x in zip(positions, by):
+        found[position] = x
+    return found

@@ -12,9 +12,10 @@ from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import ArraySpec, Partial, divided, unflatten
+from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
 from ._products import Function
-from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, with_zeros
+from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, replaced, with_zeros
 
 
 @transformation
@@ -160,7 +161,9 @@ class CustomJVP(Custom):
             users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array | None]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             along = with_zeros(tangents, call.specs, symbolic_zeros, primals)
-            given = unflatten(call.structure, primals), call.tangents(along, symbolic_zeros)
+            # The direction of a container has the container's pattern.
+            directions = replaced(along, call.patterns, [primals[i] for i in call.patterns])
+            given = unflatten(call.structure, primals), call.tangents(directions, symbolic_zeros)
             rule, *nondiff = users
             output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*nondiff, *given))
             outs = call.outputs(output)
@@ -247,7 +250,9 @@ class _Reverse:
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
-        return outs, arrays
+        # Save the patterns of the output, too: `backward` needs them for its cotangent.
+        patterns = tuple(outs[i] for i in self.call.patterns_out)
+        return outs, (*arrays, *patterns)
 
     def backward(
         self,
@@ -258,13 +263,14 @@ class _Reverse:
     ) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
         call, label = self.call, f"{self.call.custom.label}: backward"
-        residuals = self.residuals[perturbed].tree(arrays)
+        given = iter(arrays)
+        residuals = self.residuals[perturbed].tree(given)
         back = with_zeros(cotangents, self.specs, self.symbolic_zeros, arrays)
         backward, *nondiff = users
-        found = backward(*nondiff, residuals, call.output(back))
+        found = backward(*nondiff, residuals, call.output(replaced(back, call.patterns_out, list(given))))
         arguments = unflatten(call.structure, call.specs)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)
             raise TypeError(f"{label} must return a tuple of {len(arguments)}, one for each argument, got {got}")
-        filled = filled_in(label, tuple(found), arguments)
+        filled = filled_in(label, without_plans(tuple(found)), arguments)
         return conforming(f"{label}: the derivative", filled, call.structure, call.specs)
