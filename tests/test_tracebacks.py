@@ -1,15 +1,18 @@
 """Errors in functions of the user's: tracebacks show the user's frames, and a note names the user's line."""
 
 import inspect
+import os
 import pickle
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+import xpand
 import xpand_extensions as xe
 from tests.libraries import Library
 from xpand_extensions import (
@@ -32,6 +35,7 @@ from xpand_extensions.optimize import minimize
 
 X = np.asarray([1.0, 2.0])
 OF_X = ShapeDtype((2,), "float64")
+PACKAGES = tuple(f"{Path(package.__file__).parent}{os.sep}" for package in (xpand, xe))
 
 
 def fail(*args: Any) -> Any:
@@ -103,7 +107,7 @@ def frames_of(error: BaseException | None) -> list[traceback.FrameSummary]:
 
 
 def ours(frames: list[traceback.FrameSummary]) -> list[str]:
-    return [frame.name for frame in frames if "/xpand" in frame.filename]
+    return [frame.name for frame in frames if frame.filename.startswith(PACKAGES)]
 
 
 @pytest.mark.parametrize("name", CALLS)

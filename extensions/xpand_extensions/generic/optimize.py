@@ -44,7 +44,7 @@ def iterate(step: Any, /, state: Any, *, running: Any, init: Any, lazy_steps: in
     return looped(step, state, running, callback, max_iter=lazy_steps)
 
 
-def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
+def _by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
     """Solve with the matrix of each problem. The solution of a singular problem is NaN."""
     factors = factorize(matrix_of(linear, y), method="lu")
     x = factors.solve(y, axis=-1)
@@ -57,7 +57,7 @@ def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bo
 
 def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
     if y.shape[-1] < _LARGE:
-        return by_matrix(linear, y)
+        return _by_matrix(linear, y)
     eps = float(array_namespace(y).finfo(y.dtype).eps)
     # Unlike gmres, other methods for nonsymmetric systems break down for some sparse right-hand sides.
     method = "minres" if is_symmetric else f"gmres({_RESTART})"

@@ -1,6 +1,5 @@
 """Forward mode: arrays with a value and a tangent."""
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -9,6 +8,7 @@ from typing import Any, Final
 
 from xpand.extend import Array
 
+from .._numpy_warnings import numpy_silenced
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
 from ._fit import alike, cast, namespace_for, plus, product, spread, zeros
@@ -18,21 +18,12 @@ DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken"
 
 
 def without_warnings() -> AbstractContextManager[Any]:
-    """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain.
+    """Silence NumPy's warnings in this context, and count a derivative.
 
     Enter it once per call, since it takes longer than many operations.
     """
     DERIVATIVES_TAKEN.set(DERIVATIVES_TAKEN.get() + 1)
-    numpy = sys.modules.get("numpy")  # another library may compute with NumPy
-    if numpy is None:
-        return nullcontext()
-    reactions = numpy.geterr()
-    if "warn" not in reactions.values():
-        return nullcontext()
-    context: AbstractContextManager[Any] = numpy.errstate(
-        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
-    )
-    return context
+    return numpy_silenced()
 
 
 _WRAPPED: Final = "wrapped"

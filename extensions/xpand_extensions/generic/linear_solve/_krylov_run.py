@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace, is_concrete, trees
 from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions import control_flow, progress
+from xpand_extensions._numpy_warnings import numpy_silenced
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm, recorded
 
@@ -320,12 +321,13 @@ def run(
     loop = loop_of(METHODS[method], arranged(system), order, given[0], *given[2:], bounded)
     if record or loop.report is not None:
         loop.record, loop.scale = stops[-1] if record else None, size
-    carry = loop.init(given[1], xp.all(b == 0, axis=-1))
     rows = []
-    for stop in stops:
-        carry = loop.advance(carry, stop)
-        found = loop.finish(carry)
-        rows.append(_multiplied(found, size, far) if is_scaled else found)
+    with numpy_silenced():  # the status reports an overflow
+        carry = loop.init(given[1], xp.all(b == 0, axis=-1))
+        for stop in stops:
+            carry = loop.advance(carry, stop)
+            found = loop.finish(carry)
+            rows.append(_multiplied(found, size, far) if is_scaled else found)
     if record:
         return *rows[0], loop.history(carry)
     return rows[0] if len(rows) == 1 else tuple([xp.stack(each) for each in zip(*rows)])

@@ -4,6 +4,6 @@ An iterative solver would run inside a function that `torch.func` transposes, an
 raises for those.
 """
 
-from ...generic.optimize import by_matrix as tangent_of
+from ...generic.optimize import _by_matrix as tangent_of
 
 __all__ = ["tangent_of"]
