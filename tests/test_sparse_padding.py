@@ -125,5 +125,8 @@ def test_arrays_of_librarys_own_sparse_arrays() -> None:
 
     native = scipy.sparse.csr_array(DENSE), scipy.sparse.coo_matrix(DENSE), jax_sparse.BCOO.fromdense(jnp.eye(2))
     for xp, x in product((xpand.numpy, xpand.torch, xpand.jax), native):
+        if xp is xpand.numpy and x is not native[2]:  # as in NumPy, which scikit-learn relies on
+            assert xp.asarray(x).dtype == object
+            continue
         with pytest.raises(TypeError, match=rf"asarray: .*, got a sparse {type(x).__name__}; write .*from_native"):
             xp.asarray(x)

@@ -28,7 +28,8 @@ def asarray(
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj)
     found = np.array(obj, dtype, copy=copy, **kwargs)
-    if found.dtype.kind == "O":  # NumPy makes object arrays of unknown objects
+    # NumPy makes arrays of objects from unknown objects. scikit-learn expects that for SciPy's sparse arrays.
+    if found.dtype.kind == "O" and not type(obj).__module__.startswith("scipy.sparse"):
         refuse_sparse(obj)
     return found
 
