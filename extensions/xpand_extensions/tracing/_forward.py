@@ -1,5 +1,6 @@
 """Forward mode: arrays with a value and a tangent."""
 
+import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
@@ -8,13 +9,26 @@ from typing import Any, Final
 
 from xpand.extend import Array
 
-from .._numpy_warnings import numpy_silenced
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
 from ._fit import alike, cast, namespace_for, plus, product, spread, zeros
 
 DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
 """The number of derivatives taken so far. If it grows while a function is traced, the function takes derivatives."""
+
+
+def numpy_silenced() -> AbstractContextManager[Any]:
+    """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return nullcontext()
+    reactions = numpy.geterr()
+    if "warn" not in reactions.values():
+        return nullcontext()
+    context: AbstractContextManager[Any] = numpy.errstate(
+        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
+    )
+    return context
 
 
 def without_warnings() -> AbstractContextManager[Any]:

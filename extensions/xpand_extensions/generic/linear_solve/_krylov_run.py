@@ -10,9 +10,9 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace, is_concrete, trees
 from xpand.extend import LibraryArray as Array, checks
 from xpand_extensions import control_flow, progress
-from xpand_extensions._numpy_warnings import numpy_silenced
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm, recorded
+from xpand_extensions.tracing._forward import numpy_silenced
 
 from ._krylov_bicg import BICG, BICGSTAB, CGS, QMR
 from ._krylov_gmres import GCROT, GMRES
