@@ -79,11 +79,11 @@ class LinearOperator:
     def _product_transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
         """Call the transposed function with a flat vector."""
         if self.transposed is not None:
-            return columns.flat("solve: the transposed of A must return", self.transposed(rows.tree(y), *self.args))
+            return columns.flat("solve: the transpose of A must return", self.transposed(rows.tree(y), *self.args))
         if self.symmetric:
             return conj(self._product(conj(y), rows, columns))
         (found,) = autodiff.linear_transpose(self, columns.example(y))(rows.tree(y))
-        return columns.flat("solve: the transposed of A must return", found)
+        return columns.flat("solve: the transpose of A must return", found)
 
 
 def _flatten(a: LinearOperator) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
