@@ -28,7 +28,7 @@ class Schedule(NamedTuple):
     """
 
     source: LibraryArray
-    """The index of each entry's value, (steps, slots, entries); index `count` stands for 0."""
+    """The index of each entry's value, (steps, slots, entries); index `count` means 0."""
     columns: LibraryArray
     """The slot of the unknown that each entry multiplies, numbered through all steps."""
     rows: LibraryArray
