@@ -420,6 +420,26 @@ def eager(xp: Namespace) -> AbstractContextManager[None]:
     return nullcontext() if library is None else library.eager()
 
 
+def without_numpy_warnings() -> AbstractContextManager[Any]:
+    """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain.
+
+    >>> import numpy as np
+    >>> with without_numpy_warnings():
+    ...     float(np.float64(1.0) / np.float64(0.0))
+    inf
+    """
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return nullcontext()
+    reactions = numpy.geterr()
+    if "warn" not in reactions.values():
+        return nullcontext()
+    context: AbstractContextManager[Any] = numpy.errstate(
+        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
+    )
+    return context
+
+
 def _namespace_test(name: str) -> Callable[[Any], bool]:
     """Make the function `is_<library>_namespace`."""
     library = LIBRARIES[name]

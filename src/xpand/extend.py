@@ -10,6 +10,7 @@ functions to define operations, derivatives and plug-ins.
 - Functions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
 - Namespaces: `namespace_or_default` for an option `xp=`, `default_dtype` for new arrays, `imported_libraries`, `eager`
   for eager operations while JAX traces, `knows_namespace` and `register_wrapper` for arrays that wrap others.
+- `without_numpy_warnings`: a context in which NumPy does not warn, for results that report overflows themselves.
 - Code inside torch.compile: `import_module`, `untraced`, `trace_instead`, `same_structure`.
 
 >>> import numpy as np
@@ -33,7 +34,16 @@ from . import _arguments as checks
 from ._arguments import Kind, device_of, is_array
 from ._defaults import namespace_or_default
 from ._imports import import_module, trace_instead, untraced
-from ._namespace import describe, eager, imported_libraries, is_lazy, knows_namespace, library_of, register_wrapper
+from ._namespace import (
+    describe,
+    eager,
+    imported_libraries,
+    is_lazy,
+    knows_namespace,
+    library_of,
+    register_wrapper,
+    without_numpy_warnings,
+)
 from ._precision import default_dtype
 from ._structures import same_structure
 from .typing import Array, ArrayLike, Axis, Device, DType, Key, LibraryArray, Namespace, Scalar
@@ -65,4 +75,5 @@ __all__ = [
     "same_structure",
     "trace_instead",
     "untraced",
+    "without_numpy_warnings",
 ]

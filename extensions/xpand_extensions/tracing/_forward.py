@@ -1,13 +1,12 @@
 """Forward mode: arrays with a value and a tangent."""
 
-import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import reduce
 from typing import Any, Final
 
-from xpand.extend import Array
+from xpand.extend import Array, without_numpy_warnings
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
@@ -17,27 +16,13 @@ DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken"
 """The number of derivatives taken so far. If it grows while a function is traced, the function takes derivatives."""
 
 
-def numpy_silenced() -> AbstractContextManager[Any]:
-    """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain."""
-    numpy = sys.modules.get("numpy")
-    if numpy is None:
-        return nullcontext()
-    reactions = numpy.geterr()
-    if "warn" not in reactions.values():
-        return nullcontext()
-    context: AbstractContextManager[Any] = numpy.errstate(
-        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
-    )
-    return context
-
-
 def without_warnings() -> AbstractContextManager[Any]:
     """Silence NumPy's warnings in this context, and count a derivative.
 
     Enter it once per call, since it takes longer than many operations.
     """
     DERIVATIVES_TAKEN.set(DERIVATIVES_TAKEN.get() + 1)
-    return numpy_silenced()
+    return without_numpy_warnings()
 
 
 _WRAPPED: Final = "wrapped"

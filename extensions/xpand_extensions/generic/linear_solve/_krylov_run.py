@@ -8,11 +8,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete, trees
-from xpand.extend import LibraryArray as Array, checks
+from xpand.extend import LibraryArray as Array, checks, without_numpy_warnings
 from xpand_extensions import control_flow, progress
 from xpand_extensions._solver_status import Status
 from xpand_extensions.linear_solve._results import norm, recorded
-from xpand_extensions.tracing._forward import numpy_silenced
 
 from ._krylov_bicg import BICG, BICGSTAB, CGS, QMR
 from ._krylov_gmres import GCROT, GMRES
@@ -322,7 +321,7 @@ def run(
     if record or loop.report is not None:
         loop.record, loop.scale = stops[-1] if record else None, size
     rows = []
-    with numpy_silenced():  # the status reports an overflow
+    with without_numpy_warnings():  # the status reports an overflow
         carry = loop.init(given[1], xp.all(b == 0, axis=-1))
         for stop in stops:
             carry = loop.advance(carry, stop)
