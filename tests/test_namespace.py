@@ -92,7 +92,7 @@ def test_names_that_the_package_lacks():
     code = "import xpand\ntry:\n    xpand.{}\nexcept AttributeError as error:\n    print(error)"
     for name, advice in (
         ("numpy", "write `import xpand.numpy`"),
-        ("grad", "functions beyond the standard are in `xpand_extensions`"),
+        ("zeros", "`xpand.default_namespace()` has the standard's functions, `xpand_extensions` those beyond it"),
     ):
         done = subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, text=True, check=True)
         assert done.stdout == f"module 'xpand' has no attribute {name!r}; {advice}\n"

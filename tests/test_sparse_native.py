@@ -12,6 +12,7 @@ from jax.experimental import sparse as jax_sparse
 import xpand
 from tests.libraries import Library
 from xpand_extensions import sparse
+from xpand_extensions.autodiff import grad
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:Sparse [BC]S[RC] tensor support is in beta"),
@@ -202,3 +203,9 @@ def test_wrong_arguments(library: Library) -> None:
     if library.id.startswith(("strict", "dask")):
         with pytest.raises(xpand.UnsupportedError, match="to_native: not available"):
             sparse.to_native(a)
+
+
+def test_derivatives_take_containers() -> None:
+    x = scipy.sparse.csr_array(DENSE)
+    with pytest.raises(TypeError, match="grad: the arguments hold .*csr_array.*; convert it with `sparse.from_native`"):
+        grad(lambda a: a.sum())(x)

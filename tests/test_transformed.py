@@ -356,6 +356,10 @@ def test_names_from_elsewhere() -> None:
         (xe.sparse.eye(2), "toarray", "`a.todense\\(\\)`"),
         (xe, "PRNGKey", "`random.key"),
         (xe, "fft", "`xp.fft` of the standard"),
+        (xe, "minimize", "`xpand_extensions.optimize.minimize`"),
+        (xe, "numpy", "`import xpand.numpy`"),
+        (xe, "tree_map", "`xpand.trees`"),
+        (xe.linear_solve, "spsolve", "`linear_solve.solve"),
         (xe, "softmax", "`xpand_extensions.special.softmax`"),
         (xe.named, "softmax", "`named.special.softmax`"),
         (jit, "make_jaxpr", "`jit.make_graph`"),
@@ -363,6 +367,8 @@ def test_names_from_elsewhere() -> None:
         with pytest.raises(AttributeError, match=f"no attribute '{name}'; write .*{write}"):
             getattr(what, name)
         assert not hasattr(what, "nothing_like_this")
+    with pytest.raises(AttributeError, match="has no attribute 'T'$"):  # the advice for named arrays is not for modules
+        _ = xe.T
     with pytest.raises(TypeError, match="minimize: takes no argument 'tol'; write `atol` and `rtol`"):
         xe.optimize.minimize(total, X, tol=1e-3)
 

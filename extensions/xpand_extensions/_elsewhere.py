@@ -3,9 +3,10 @@
 A module with `__getattr__ = elsewhere(__name__)` raises an `AttributeError` that names the replacement.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, wraps
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, Final, NoReturn, TypeVar, cast
 
 from xpand._renamed import renamed
@@ -39,6 +40,10 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "solve": "`xp.linalg.solve` of the standard, or `linear_solve.solve`, which takes a method",
         "solve_triangular": "`linalg.triangular_solve`, or `linear_solve.solve_triangular`",
     },
+    "linear_solve": {
+        **dict.fromkeys(("bicgstab", "cg", "gmres", "spsolve"), "`linear_solve.solve(A, b)`, which takes a method"),
+        **dict.fromkeys(("factorized", "splu"), "`linear_solve.factorize(A)`"),
+    },
     "optimize": {
         **dict.fromkeys(("curve_fit", "leastsq"), "`optimize.least_squares`"),
         **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "minimize_scalar"), "`optimize.minimize`"),
@@ -63,8 +68,10 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("BCSR", "csr", "csr_array", "csr_matrix", "sparse_csr_tensor"), "`sparse.CSR`"),
         **dict.fromkeys(("csc", "csc_array", "csc_matrix"), "`sparse.CSC`"),
         **dict.fromkeys(("hstack", "vstack"), "`sparse.concat`"),
+        "diags_array": "`sparse.diags`",
         **dict.fromkeys(("issparse", "isspmatrix"), "`sparse.is_sparse`"),
-        **dict.fromkeys(("linalg", "spsolve", "splu", "cg", "gmres"), "`xpand_extensions.linear_solve`"),
+        "linalg": "`xpand_extensions.linear_solve`",
+        **dict.fromkeys(("from_scipy", "from_torch"), "`sparse.from_native`"),
         "identity": "`sparse.eye`",
         "random": "`sparse.from_dense`, of random numbers that are mostly zero",
         "toarray": "`sparse.todense`",
@@ -98,6 +105,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "relu": "`xp.maximum(x, 0)` of the standard",
     },
     "xpand_extensions": {
+        **dict.fromkeys(("tree", "tree_map", "tree_util"), "`xpand.trees`"),
         "fft": "`xp.fft` of the standard, with `xp = xpand.array_namespace(x)`",
         "gradient": "`grad` for the gradient of a function, or `xpand_extensions.statistics.gradient` for differences",
     },
@@ -127,6 +135,9 @@ _WITH_NUMPYS_NAMES: Final = (
     "interpolation",
     "convolution",
 )
+
+
+_OTHERS: Final = ("autodiff", "control_flow", "jit", "vmap", "linear_solve", "optimize", "random", "sparse")
 
 
 def elsewhere(module: str) -> Callable[[str], NoReturn]:
@@ -164,8 +175,8 @@ def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
 
 
 @cache
-def _of_a_capability(name: str) -> str | None:
-    for capability in _WITH_NUMPYS_NAMES:
+def _of_a_capability(name: str, capabilities: Sequence[str] = _WITH_NUMPYS_NAMES) -> str | None:
+    for capability in capabilities:
         if name in import_module(f"{__package__}.{capability}").__all__:
             return f"`xpand_extensions.{capability}.{name}`"
     return None
@@ -179,10 +190,16 @@ def instead_of(name: str) -> str:
 
 def missing(what: str, capability: str | None, name: str) -> AttributeError:
     """Make the error for a name that `what` lacks. Without a capability, all capabilities are searched for the name."""
-    tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
-    found = NAMES["xpand_extensions"].get(name) if capability is None else None
-    if found is None and capability is None and not name.startswith("_"):
-        found = _of_a_capability(name)
-    if found is None:
-        found = next((table[name].format(name=name) for table in tables if name in table), None)
-    return AttributeError(f"{what} has no attribute {name!r}{'' if found is None else f'; write {found}'}", name=name)
+    found = _anywhere(name) if capability is None else NAMES[capability].get(name)
+    write = "" if found is None else f"; write {found.format(name=name)}"
+    return AttributeError(f"{what} has no attribute {name!r}{write}", name=name)
+
+
+def _anywhere(name: str) -> str | None:
+    if name.startswith("_"):
+        return None
+    if find_spec(f"xpand.{name}") is not None:
+        return f"`import xpand.{name}`"
+    found = NAMES["xpand_extensions"].get(name) or _of_a_capability(name)
+    tables = (table for capability, table in NAMES.items() if capability not in ("NamedArray", "Sparse"))
+    return found or next((table[name] for table in tables if name in table), None) or _of_a_capability(name, _OTHERS)

@@ -154,6 +154,6 @@ def throw_unless_converged(function: str, method: str, result: Any, status: Arra
         ended.append(f"{of}{Status(code).name}, {message(code)}; {remedy}")
     raise ConvergenceError(
         f"{function}: method {method!r} did not converge. {'. '.join(ended)}. The result is in this error's attribute "
-        "`result`; throw=False returns it, and its `status` has the outcome of each system",
+        "`result`; throw=False returns it",
         result,
     )

@@ -36,5 +36,6 @@ if not TYPE_CHECKING:  # a type checker would accept any name
     def __getattr__(name: str) -> NoReturn:
         module = f"{__name__}.{name}"
         found = not name.startswith("_") and find_spec(module) is not None
-        write = f"write `import {module}`" if found else "functions beyond the standard are in `xpand_extensions`"
+        elsewhere = "`xpand.default_namespace()` has the standard's functions, `xpand_extensions` those beyond it"
+        write = f"write `import {module}`" if found else elsewhere
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {write}", name=name)

@@ -5,6 +5,9 @@ The result has a `Status` for each system, so no failure is silent. A system cou
 meets the tolerance.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from .._solver_status import ConvergenceError, Status
 from ..linalg import LstsqResult, lstsq
 from ._arguments import METHODS
@@ -49,3 +52,6 @@ __all__ = [
     "Status",
 ]
 __dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # a type checker would accept any name
+    __getattr__ = elsewhere(__name__)
