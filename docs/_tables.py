@@ -293,7 +293,12 @@ def benchmarks(path: Path) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
     machine = data["machine"]
     processor = f"{machine['processor']}, " if "processor" in machine else ""
-    parts = [f"Measured on {processor}{machine['cores']} CPU cores, with one thread per library, and {versions}.\n"]
+    timed = [row for topic in data["topics"] for row in topic["rows"] if not row.get("same")]
+    missed = sum(not row["ok"] for row in timed)
+    parts = [
+        f"{len(timed):,} rows, {missed:,} of them over budget. Measured on {processor}{machine['cores']} CPU cores, "
+        f"with one thread per library, and {versions}.\n"
+    ]
     for topic in data["topics"]:
         parts.append(_benchmark_topic(topic["topic"], topic["rows"], topic.get("processor", "")))
     return "\n".join(parts)
@@ -317,25 +322,15 @@ def named_peers(path: Path) -> str:
     )
 
 
-_WORST: Final = 5
-_WHOLE: Final = 12
-
-
 def _benchmark_topic(topic: str, rows: list[dict[str, Any]], processor: str) -> str:
-    heading = f"## {_title(topic)}\n\n" + (f"Measured on {processor}.\n\n" if processor else "")
-    if len(rows) <= _WHOLE:
-        return heading + _benchmark_rows(rows)
+    """Fold the rows of a topic under its title, those over budget first."""
     timed = sorted((row for row in rows if not row.get("same")), key=lambda row: (row["ok"], -row["ratio"]))
-    missed = sum(not row["ok"] for row in rows)
-    text = (
-        f"{len(rows)} functions; {len(rows) - len(timed)} are the reference itself, so there is nothing to time; "
-        f"{len(timed)} are timed, and {len(timed) - missed} of these are within budget.\n\n"
-    )
-    text += _benchmark_rows(timed[: max(_WORST, missed)])
-    full = _benchmark_rows(timed[max(_WORST, missed) :])
-    same = ", ".join(f"`{row['row']}`" for row in rows if row.get("same"))
-    details = f"{full}\nThe reference itself: {same}.\n" if same else full
-    return f'{heading}{text}\n??? note "All others"\n\n{_indented(details)}\n'
+    missed = sum(not row["ok"] for row in timed)
+    title = f"{_title(topic)}: {len(timed)} rows" + (f", {missed} over budget" if missed else "")
+    text = (f"Measured on {processor}.\n\n" if processor else "") + _benchmark_rows(timed)
+    if len(timed) < len(rows):
+        text += "\nThe reference itself: " + ", ".join(f"`{row['row']}`" for row in rows if row.get("same")) + ".\n"
+    return f'??? note "{title}"\n\n{_indented(text)}\n'
 
 
 def _title(topic: str) -> str:
@@ -357,7 +352,7 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
                 _amount(row, "ours"),
                 _amount(row, "reference"),
                 row["reference"],
-                f"{row['ratio']:.2f}",
+                "—" if row["reference"] == "nothing" else f"{row['ratio']:.2f}",
                 row["budget"].replace(" ", "&nbsp;"),
                 '<span class="ok">ok</span>' if row["ok"] else f'<span class="missed">missed</span>: {row["note"]}',
             ]

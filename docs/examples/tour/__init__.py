@@ -11,7 +11,8 @@ from typing import Final
 from xpand import namespace
 from xpand.typing import Array, DType, Namespace
 from xpand_extensions.cli._info import Steps, progress
-from xpand_extensions.cli._libraries import Library, UsageError, enable_double_precision, find, known_names, to_numpy
+from xpand_extensions.cli._libraries import Library, UsageError, enable_double_precision, find, known_names
+from xpand_extensions.convert import to_numpy
 
 from .results import TASKS, Column, Data, Result, Task
 
@@ -65,7 +66,7 @@ def _check_requirements(picture: Path | None) -> None:
         needed["matplotlib"] = "matplotlib, to draw the picture (or give --no-picture)"
     missing = [what for module, what in needed.items() if find_spec(module) is None]
     if missing:
-        raise UsageError(f"needs {' and '.join(missing)}; `pip install 'xpand[tour]'` brings it")
+        raise UsageError(f"needs {' and '.join(missing)}; `pip install 'xpand[tour]'` adds them")
     if picture is not None and not picture.absolute().parent.is_dir():
         raise UsageError(f"--output: there is no folder {picture.parent}; make it first, or name another file")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, Literal
 
-from xpand import is_cupy_array, is_torch_array, library_name, namespace, to_device, wrapped_libraries
-from xpand.extend import Array, Namespace
+from xpand import library_name, namespace, wrapped_libraries
+from xpand.extend import Namespace
 from xpand_extensions._dispatch import third_party_plugins
 from xpand_extensions.jit import jit
 from xpand_extensions.jit._calls import compilers_of
@@ -90,13 +90,6 @@ def enable_double_precision() -> None:
     """Switch on 64-bit types, unless the user has set the switches. No effect on libraries already imported."""
     for variable, value in DOUBLE_PRECISION.items():
         os.environ.setdefault(variable, value)
-
-
-def to_numpy(x: Array) -> Array:
-    """Convert an array of any library to NumPy. This starts the computation if needed, and waits for it."""
-    if is_torch_array(x) or is_cupy_array(x):
-        x = to_device(x, "cpu")
-    return namespace("numpy").asarray(x)
 
 
 class UsageError(Exception):
