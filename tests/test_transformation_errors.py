@@ -1,6 +1,7 @@
 """Errors in a transformation are alike on every library: one type, the function, what it got, the fix."""
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -30,6 +31,11 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         lambda x: grad(lambda x: 2.0 * x)(x),
         TypeError,
         r"grad: .*one number.*shapes \[\(3,\)\]; sum it, or use `jacrev`",
+    ),
+    "grad of an object": (
+        lambda x: grad(lambda p: total(p.x))(SimpleNamespace(x=x)),
+        TypeError,
+        r"grad: the arguments hold .*SimpleNamespace, .*; register its class with `xpand.trees.register`",
     ),
     "grad of nothing": (
         lambda x: grad(lambda x: None)(x),

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 import xpand
 from xpand import array_namespace, check
 from xpand.typing import Array
+from xpand_extensions.convert import to_numpy
 
 
 def features(estimator: BaseEstimator, x: Any, *, min_samples: int = 1) -> Array:
@@ -150,12 +151,8 @@ def _is_foreign(x: Any) -> bool:
 
 
 def _to_numpy(x: Any) -> Any:
-    """Turn an array of any library, on any device, into one of NumPy; leave what is no array to scikit-learn."""
-    if not _is_foreign(x):
-        return x
-    if xpand.is_torch_array(x) or xpand.is_cupy_array(x):
-        x = xpand.to_device(x, "cpu")
-    return np.from_dlpack(x, device="cpu") if hasattr(x, "__dlpack__") else np.asarray(x)
+    """Turn an array of another library into one of NumPy; leave other objects to scikit-learn."""
+    return to_numpy(x) if _is_foreign(x) else x
 
 
 def _name(estimator: BaseEstimator) -> str:
