@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import os
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Final
 from xpand import namespace
 from xpand.typing import Array, DType, Namespace
 from xpand_extensions.cli._info import Steps, progress
-from xpand_extensions.cli._libraries import Library, UsageError, enable_double_precision, find, known_names
+from xpand_extensions.cli._libraries import Library, UsageError, find, known_names
 from xpand_extensions.convert import to_numpy
 
 from .results import TASKS, Column, Data, Result, Task
@@ -39,7 +40,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
     from .report import write_report
 
     _check_requirements(picture)
-    enable_double_precision()
+    os.environ.setdefault("JAX_ENABLE_X64", "1")  # without it, JAX has no 64-bit types
     names = known_names() if libraries is None else list(dict.fromkeys(libraries))
     # A step for each import and each task; one for the data and their reference, one for the picture.
     with progress(len(names) * (1 + len(TASKS)) + 2) as step:

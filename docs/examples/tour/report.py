@@ -11,7 +11,7 @@ from rich.text import Text
 
 import xpand
 from xpand_extensions.cli._info import absent_libraries, console, write_json
-from xpand_extensions.cli._libraries import DOUBLE_PRECISION, Library
+from xpand_extensions.cli._libraries import Library
 
 from .results import TASKS, TOLERANCES, Column, Result
 
@@ -128,5 +128,4 @@ def _legend(columns: Sequence[Column], repeats: int) -> Text:
     )
     dtypes = sorted({column.dtype for column in columns})
     text.append("; ".join(f"✗ marks more than {TOLERANCES[dtype]:.0e} in {dtype}" for dtype in dtypes) + ". ")
-    settings = ", ".join(f"{variable}={os.environ[variable]}" for variable in DOUBLE_PRECISION)
-    return text.append(f"Run with {settings}.\n")
+    return text.append(f"Run with JAX_ENABLE_X64={os.environ['JAX_ENABLE_X64']}.\n")

@@ -1,6 +1,5 @@
 """The installed array libraries, for `xpand info` and `xpand tour`."""
 
-import os
 import sys
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -17,9 +16,6 @@ STRICT: Final = "array_api_strict"
 
 _EXTRAS: Final = {STRICT: "strict"}
 """Libraries whose extra has another name than their own."""
-
-DOUBLE_PRECISION: Final = {"JAX_ENABLE_X64": "1"}
-"""Settings that some libraries read when they are imported. Without these, they have no 64-bit types."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +80,6 @@ def find(name: str) -> Library:
             raise
         return Library(name, error=f"{type(error).__name__}: {error}")
     return library
-
-
-def enable_double_precision() -> None:
-    """Switch on 64-bit types, unless the user has set the switches. No effect on libraries already imported."""
-    for variable, value in DOUBLE_PRECISION.items():
-        os.environ.setdefault(variable, value)
 
 
 class UsageError(Exception):
