@@ -1,7 +1,6 @@
-"""What MkDocs makes of the pages before it renders them: every table comes from the program or from a measurement.
+"""Hooks of MkDocs: they make the tables from the program and from measurements, and the pages of the reference.
 
-A page holds `<!-- table: NAME -->` where the table of that name goes; the pages of the reference, one a capability, are
-made whole.
+`<!-- table: NAME -->` in a page is replaced by the table of that name.
 """
 
 import html
@@ -113,12 +112,12 @@ def reference_pages() -> dict[str, str]:
     own = [name for name in xpand.__all__ if name not in helper_names()]
     pages = {
         "reference/xpand.md": "# xpand\n\n"
-        + "The entry point to the namespaces, the default namespace, and conditions on values. The functions that "
-        + "array-api-compat also has and that mean the same are listed [at the end](#helpers).\n\n"
+        + "The entry point to the namespaces, the default namespace, and conditions on values. The functions of "
+        + "array-api-compat are listed [at the end](#helpers).\n\n"
         + _objects("xpand", own)
         + "## Helpers\n\n<!-- table: helpers -->\n",
         "reference/xpand_extensions.md": "# xpand_extensions\n\n"
-        + "What ties a capability to the libraries, and says what works where.\n\n"
+        + "Functions that libraries implement in their own ways, and the table of their support.\n\n"
         + _objects("xpand_extensions", ["pluggable", "Pluggable", "UnsupportedError", "capabilities", "check_plugin"]),
     }
     pages["reference/namespaces.md"] = (
@@ -128,8 +127,8 @@ def reference_pages() -> dict[str, str]:
         "[The guide](../namespaces.md#corrections) describes the corrections.\n\n<!-- table: functions -->\n"
     )
     pages["reference/tracing.md"] = (
-        "# tracing\n\nWhat [transformations](../transformations.md) of libraries that have none are made of, as far as "
-        "it is seen from outside: graphs, the namespace of traced arrays, and the errors of what is traced.\n\n"
+        "# tracing\n\nThe public parts of tracing, on which [transformations](../transformations.md) are built for "
+        "libraries that have none: graphs, the namespace of traced arrays, and errors.\n\n"
         + _objects("xpand_extensions.tracing", TRACING)
     )
     options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
@@ -179,7 +178,7 @@ def topics() -> list[str]:
 
 
 def helper_names() -> list[str]:
-    """Name what array-api-compat has too and what needs no more than a line: the questions about types."""
+    """Name the functions of array-api-compat, and the questions about types, which need only a line each."""
     return [name for name in xpand.__all__ if not _is_written_out(name)]
 
 

@@ -1,4 +1,4 @@
-"""The tables of the site as Markdown, from the program itself and from what was measured."""
+"""The tables of the site as Markdown, from the program and from measurements."""
 
 import ast
 import importlib
@@ -63,13 +63,13 @@ def capability_table() -> str:
 
 
 def helpers(names: Sequence[str]) -> str:
-    """List the helpers: what ours say of themselves, and the names of those taken over from array-api-compat."""
+    """List the helpers: xpand's own with descriptions, and the names of those from array-api-compat."""
     ours = [name for name in names if not _is_taken_over(name)]
     taken_over = ", ".join(f"`{name}`" for name in names if _is_taken_over(name))
     url = "https://data-apis.org/array-api-compat/helper-functions.html"
     return (
-        table(["name", "what it is"], ([f"`{name}`", sentence(getattr(xpand, name).__doc__)] for name in ours))
-        + f"\nArray-api-compat's own, with [its documentation]({url}): {taken_over}.\n"
+        table(["name", "description"], ([f"`{name}`", sentence(getattr(xpand, name).__doc__)] for name in ours))
+        + f"\nFrom array-api-compat, [which documents them]({url}): {taken_over}.\n"
     )
 
 
@@ -78,7 +78,7 @@ def _is_taken_over(name: str) -> bool:
 
 
 def imports() -> str:
-    """List what array-api-compat's modules become."""
+    """List the modules of array-api-compat and those that replace them."""
     modules = sorted(
         module.name
         for module in pkgutil.walk_packages(array_api_compat.__path__, "array_api_compat.", onerror=lambda name: None)
@@ -86,9 +86,10 @@ def imports() -> str:
     )
     ours = [module.replace("array_api_compat", "xpand", 1) for module in modules]
     rows = [("array_api_compat", "xpand"), *((old, new) for old, new in zip(modules, ours) if _exists(new))]
-    rows.append(("jax.numpy, which array-api-compat hands out as it is", "xpand.jax"))
+    rows.append(("jax.numpy, which array-api-compat returns unchanged", "xpand.jax"))
     return table(
-        ["was", "is"], ((f"`{old}`" if " " not in old else f"`jax.numpy`{old[9:]}", f"`{new}`") for old, new in rows)
+        ["array-api-compat", "xpand"],
+        ((f"`{old}`" if " " not in old else f"`jax.numpy`{old[9:]}", f"`{new}`") for old, new in rows),
     )
 
 
@@ -101,7 +102,7 @@ _SPECIFICATION: Final = "https://data-apis.org/array-api/latest/"
 
 
 def functions() -> str:
-    """List the functions of the standard, and by library whose function each namespace has."""
+    """List the functions of the standard, and for each library whose function it is."""
     namespaces = {name: xpand.namespace(name) for name in ("numpy", "torch", "jax", "dask")}
     rows = []
     for part in ("", "linalg", "fft"):
@@ -121,7 +122,7 @@ def _owner(function: Any) -> str:
 
 
 def corrections(package: Path) -> str:
-    """List, a tab a library, the functions that its namespace does not take over as they are."""
+    """List the functions that each namespace corrects, with one tab for each library."""
     tabs = []
     for library in xpand.wrapped_libraries():
         folder = package / library / "array" if library == "dask" else package / library
@@ -131,7 +132,7 @@ def corrections(package: Path) -> str:
             documented, others = _functions(tree, "" if path.stem.startswith("_") else path.stem)
             title = sentence(ast.get_docstring(tree)).rstrip(".")
             if documented:
-                blocks.append(f"**{title}**\n\n" + table(["function", "as it is here"], documented))
+                blocks.append(f"**{title}**\n\n" + table(["function", "correction"], documented))
             if others:
                 names = ", ".join(f"`{name}`" for name in others)
                 blocks.append(f"Also: {names}.\n" if documented else f"**{title}**: {names}.\n")
@@ -184,7 +185,7 @@ def conforming(path: Path) -> str:
 
 
 def coverage(path: Path) -> str:
-    """Say of every name of another library what does it here."""
+    """List the names of another library with the functions that replace them."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))
     done = {name: row for name, row in rows.items() if "open" not in row}
     entries = table(
@@ -217,7 +218,7 @@ def reference(name: str) -> str:
 
 
 def conformance(path: Path) -> str:
-    """Show what the official test suite said of each library."""
+    """Show the results of the official test suite for each library."""
     data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"libraries": {}}
     libraries: dict[str, Any] = data["libraries"]
     missing = [name for name in xpand.wrapped_libraries() if name not in libraries]
@@ -244,7 +245,7 @@ def conformance(path: Path) -> str:
         )
     if missing:
         names = ", ".join(map(name_of, missing))
-        parts.append(f'!!! note "Not measured yet"\n\n    {names}: no run is on record.\n')
+        parts.append(f'!!! note "Not measured yet"\n\n    {names}: no results.\n')
     for name, run in libraries.items():
         parts.append(f"## {name_of(name)}\n\n{_entries(run)}")
     return "\n".join(parts)

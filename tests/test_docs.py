@@ -241,7 +241,7 @@ def test_the_capability_table_names_every_operation():
 
 def test_the_conformance_table_says_what_is_missing(tmp_path):
     path = tmp_path / "conformance.json"
-    assert "NumPy, PyTorch, JAX, CuPy, Dask: no run" in _tables.conformance(path)
+    assert "NumPy, PyTorch, JAX, CuPy, Dask: no results" in _tables.conformance(path)
     run = {
         "version": "2.4",
         "examples": 200,
@@ -258,7 +258,7 @@ def test_the_conformance_table_says_what_is_missing(tmp_path):
     assert "| NumPy | 2.4 | 200 | 1300 | 1 | 5 | 1 |" in page
     assert "| x \\| y | `test_pow` |" in page
     assert "Unexpected failures: `test_bad`" in page
-    assert "PyTorch, JAX, CuPy, Dask: no run" in page
+    assert "PyTorch, JAX, CuPy, Dask: no results" in page
 
 
 def test_the_benchmark_page_shows_what_is_missed(tmp_path):
