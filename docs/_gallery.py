@@ -78,7 +78,11 @@ def files() -> dict[str, str]:
 
 def _source(name: str) -> str:
     text = (EXAMPLES / "gallery" / f"{name}.py").read_text(encoding="utf-8")
-    return f"## Source\n\n```python\n{text}```\n\n" + (sources(NEEDS_MORE[name]) if name in NEEDS_MORE else "")
+    code = text.split('"""', 2)[2].lstrip()  # the page has the text of the docstring
+    return (
+        f"## Source\n\nTo run `docs/examples/gallery/{name}.py`: `python -m gallery {name}` in `docs/examples`.\n\n"
+        f"```python\n{code}```\n\n" + (sources(NEEDS_MORE[name]) if name in NEEDS_MORE else "")
+    )
 
 
 def _picture(name: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Names of other libraries and those that replace them in xpand: found in the modules, or stated in `coverage/*.toml`."""
+"""Names of other libraries and their replacements in xpand: found in the modules, or stated in `coverage/*.toml`."""
 
 import importlib
 import tomllib
