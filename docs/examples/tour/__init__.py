@@ -3,7 +3,7 @@
 import difflib
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +11,7 @@ from typing import Final
 
 from xpand import namespace
 from xpand.typing import Array, DType, Namespace
-from xpand_extensions.cli._info import Steps, progress
+from xpand_extensions.cli._info import progress
 from xpand_extensions.cli._libraries import Library, UsageError, find, known_names
 from xpand_extensions.convert import to_numpy
 
@@ -48,7 +48,6 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
         for name in names:
             step(f"import {name}")
             found.append(_find_requested(name) if libraries is not None else find(name))
-            step(f"import {name}", done=True)
         columns = run_tasks([library for library in found if library.status == "ready"], repeats, step)
         if picture is not None:
             from .picture import draw
@@ -123,17 +122,16 @@ def load_data() -> dict[str, Array]:
     return {name: np.asarray(values, dtype=np.float64) for name, values in data.items()}
 
 
-def run_tasks(libraries: Sequence[Library], repeats: int, step: Steps) -> list[Column]:
+def run_tasks(libraries: Sequence[Library], repeats: int, step: Callable[[str], None]) -> list[Column]:
     """Run all tasks on all libraries, each compared with NumPy in 64-bit floats."""
     step("load data and compute the reference")
     data = load_data()
     reference = [task.run(data) for task in TASKS]
-    step("load data and compute the reference", done=True)
     return [_run_library(library, data, reference, repeats, step) for library in libraries]
 
 
 def _run_library(
-    library: Library, data: Data, reference: Sequence[tuple[Array, ...]], repeats: int, step: Steps
+    library: Library, data: Data, reference: Sequence[tuple[Array, ...]], repeats: int, step: Callable[[str], None]
 ) -> Column:
     assert library.xp is not None
     dtype, converted = _convert(library.xp, data)
@@ -141,7 +139,6 @@ def _run_library(
     for task, expected in zip(TASKS, reference, strict=True):
         step(f"{library.name}: {task.name}")
         results.append(_run_task(task, converted, expected, repeats))
-        step(f"{library.name}: {task.name}", done=True)
     return Column(library, dtype, tuple(results))
 
 

@@ -4,9 +4,10 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from itertools import count
+from typing import Any, Final
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -42,34 +43,20 @@ def write_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
 
 
-class Steps(Protocol):
-    """The progress of a long-running function."""
-
-    def __call__(self, what: str, *, done: bool = False) -> None:
-        """Report the current step, or that a step is done."""
-        ...
-
-
 @contextmanager
-def progress(total: int) -> Iterator[Steps]:
-    """Show the progress of `total` steps on the standard error: a bar in a terminal, one line per step in a log."""
+def progress(total: int) -> Iterator[Callable[[str], None]]:
+    """Show the progress of `total` steps on the standard error: a bar in a terminal, one line per step in a log.
+
+    The function that it yields is called at the start of each step.
+    """
     err = console(stderr=True)
     if not err.is_terminal:
-
-        def write(what: str, *, done: bool = False) -> None:
-            if not done:
-                err.print(f"{what} ...", style="dim", markup=False)
-
-        yield write
+        yield lambda what: err.print(f"{what} ...", style="dim", markup=False)
         return
     columns = (BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
     with Progress(*columns, console=err, transient=True) as bar:
-        task = bar.add_task("", total=total)
-
-        def update(what: str, *, done: bool = False) -> None:
-            bar.update(task, description=what, advance=int(done))
-
-        yield update
+        task, done = bar.add_task("", total=total), count()
+        yield lambda what: bar.update(task, description=what, completed=next(done))
 
 
 def absent_libraries(libraries: Iterable[Library]) -> Text:
@@ -101,7 +88,6 @@ def info(*, as_json: bool) -> int:
         for name in names:
             step(f"import {name}")
             libraries.append(find(name))
-            step(f"import {name}", done=True)
     table = capabilities()
     if as_json:
         write_json(_as_json(libraries, table))
