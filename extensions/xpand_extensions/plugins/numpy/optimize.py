@@ -24,7 +24,7 @@ from xpand_extensions.optimize._arguments import Limits
 from xpand_extensions.optimize._tasks import Driver, Outcome, Task
 from xpand_extensions.tracing._forward import unwrapped
 
-from .jit import jit_steps
+from .jit import _jit_steps
 from .jit._small_loops import IGNORING
 
 _EPS: Final = 2.0**-52
@@ -53,7 +53,7 @@ def driver_of(task: Task, start: Array, /, *args: Any) -> Driver | None:
         return None
     whole = lambda x, args: task.make(args)(x)
     found = program_of(
-        jit_steps, whole, (start, args), task.problem.functions, ("drive", task.method, task.problem.vectors.signature)
+        _jit_steps, whole, (start, args), task.problem.functions, ("drive", task.method, task.problem.vectors.signature)
     )
     if found is None:
 

@@ -19,6 +19,6 @@ class _Steps(Backend):
 
 BACKENDS: Final = Backends(__name__, __path__)
 jit = jit_by(BACKENDS.preferred(), BACKENDS)
-jit_steps = jit_by(BACKENDS.preferred(), BACKENDS.with_another(_Steps()))
+_jit_steps = jit_by(BACKENDS.preferred(), BACKENDS.with_another(_Steps()))
 lower = lower_by(BACKENDS)
 reused = reused_by(jit, compiles_large=False)
