@@ -177,6 +177,19 @@ def eager_library(request: pytest.FixtureRequest) -> Library:
     return request.param
 
 
+@pytest.fixture
+def own_operations() -> Iterator[None]:
+    """Forget the operations that a test defines."""
+    from xpand_extensions._capabilities import import_facades
+    from xpand_extensions._dispatch import OPERATIONS
+
+    import_facades()
+    before = dict(OPERATIONS)
+    yield
+    OPERATIONS.clear()
+    OPERATIONS.update(before)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled_functions_are_dropped() -> Iterator[None]:
     """Drop the programs that JAX compiled for a module. Those of all modules would take gigabytes."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import strategies as st
 
 from tests.cases import (
     Case,
@@ -47,7 +48,17 @@ from tests.traced import (
     traced_vmap,
 )
 
-__all__ = ["TRANSFORMATIONS", "Case", "Check", "as_tuple", "check_values", "checked", "reversed_in_memory", "strided"]
+__all__ = [
+    "TRANSFORMATIONS",
+    "Case",
+    "Check",
+    "as_tuple",
+    "check_values",
+    "checked",
+    "elements",
+    "reversed_in_memory",
+    "strided",
+]
 
 
 # Checks of transformations: each is a function of a case that asserts
@@ -170,3 +181,17 @@ def checked(
             if check.applies(case) and only(name, check)
         ],
     )
+
+
+def elements(dtype: str) -> st.SearchStrategy[Any]:
+    """Draw elements of a data type, with NaN, infinities and signed zeros among the real ones."""
+    kind = np.dtype(dtype).kind
+    if kind == "b":
+        return st.booleans()
+    if kind in "iu":
+        info = np.iinfo(dtype)
+        return st.integers(int(info.min), int(info.max))
+    ordinary = st.floats(-3, 3, width=16)
+    special = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0])
+    # Products and complex numbers meet infinities in an order that is each library's own: NaN or not differs.
+    return ordinary | special if kind == "f" else st.builds(complex, ordinary, ordinary)

@@ -28,18 +28,10 @@ from xpand_extensions import UnsupportedError, capabilities, check_plugin, plugg
 from xpand_extensions._capabilities import facade_names, import_facades, support_of
 from xpand_extensions._dispatch import OPERATIONS, forwards_to, plugin_package
 
+pytestmark = pytest.mark.usefixtures("own_operations")
+
 OURS = xpand_extensions.__name__
 PLUGINS = [f"{OURS}.plugins.{info.name}" for info in pkgutil.iter_modules(xpand_extensions.plugins.__path__)]
-
-
-@pytest.fixture(autouse=True)
-def _own_operations() -> Iterator[None]:
-    """Forget the operations that a test defines."""
-    import_facades()
-    before = dict(OPERATIONS)
-    yield
-    OPERATIONS.clear()
-    OPERATIONS.update(before)
 
 
 # The walk over all plug-ins

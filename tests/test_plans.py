@@ -30,9 +30,10 @@ from xpand_extensions import (
     statistics,
     windows,
 )
-from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions._plans import Memory, signature
+
+pytestmark = pytest.mark.usefixtures("own_operations")
 
 X = np.asarray([3.0, 1.0, 2.0, 5.0, 4.0, 0.5])
 INDEX = np.asarray([0, 2, 2, 5, 1, 4])
@@ -212,16 +213,6 @@ def _checked() -> tuple[Any, list[Any]]:
 
     doubled.default(lambda x: x + x)
     return doubled, calls
-
-
-@pytest.fixture(autouse=True)
-def _own_operations() -> Iterator[None]:
-    """Forget the operations that a test defines."""
-    import_facades()
-    before = dict(OPERATIONS)
-    yield
-    OPERATIONS.clear()
-    OPERATIONS.update(before)
 
 
 EQUAL = [1, True, 1.0, 1 + 0j, np.int64(1), (1,), (True,), [1], (1.0,), ((1,),), ("1",), "1", 0.0, -0.0, 0, False]

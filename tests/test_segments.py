@@ -9,6 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.libraries import Library
+from tests.operations import elements
 from xpand_extensions import check_plugin, scatter
 
 FUNCTIONS = ["segment_sum", "segment_prod", "segment_min", "segment_max", "segment_mean"]
@@ -54,19 +55,6 @@ def reference(function: str, values: np.ndarray, ids: np.ndarray, n: int, axis: 
 
 def tolerance(dtype: np.dtype) -> float:
     return 0.0 if dtype.kind in "biu" else 1e-5 if dtype in ("float32", "complex64") else 1e-12
-
-
-def elements(dtype: str) -> st.SearchStrategy[Any]:
-    kind = np.dtype(dtype).kind
-    if kind == "b":
-        return st.booleans()
-    if kind in "iu":
-        info = np.iinfo(dtype)
-        return st.integers(int(info.min), int(info.max))
-    ordinary = st.floats(-3, 3, width=16)
-    special = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0])
-    # Products and complex numbers meet infinities in an order that is each library's own: NaN or not differs.
-    return ordinary | special if kind == "f" else st.builds(complex, ordinary, ordinary)
 
 
 @st.composite

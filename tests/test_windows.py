@@ -10,7 +10,7 @@ from hypothesis import given, settings, strategies as st
 from numpy.lib.stride_tricks import sliding_window_view as numpy_view
 
 from tests.libraries import Library
-from tests.operations import Case, Check, check_values, checked
+from tests.operations import Case, Check, check_values, checked, elements
 from xpand_extensions import UnsupportedError, windows
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -76,18 +76,6 @@ def reference(function: str, x: np.ndarray, *where: Any) -> np.ndarray:
 
 def tolerance(dtype: np.dtype) -> float:
     return 0.0 if dtype.kind in "biu" else 1e-5 if dtype in ("float32", "complex64") else 1e-12
-
-
-def elements(dtype: str) -> st.SearchStrategy[Any]:
-    kind = np.dtype(dtype).kind
-    if kind == "b":
-        return st.booleans()
-    if kind in "iu":
-        info = np.iinfo(dtype)
-        return st.integers(int(info.min), int(info.max))
-    ordinary = st.floats(-3, 3, width=16)
-    special = st.sampled_from([np.nan, np.inf, -np.inf, 0.0, -0.0])
-    return ordinary | special if kind == "f" else st.builds(complex, ordinary, ordinary)
 
 
 @st.composite
