@@ -18,6 +18,7 @@ from xpand import trees
 from xpand_extensions import autodiff, named as hax, random
 from xpand_extensions.jit import jit
 from xpand_extensions.named import Axis, NamedArray, _array
+from xpand_extensions.vmap import vmap
 
 A3, B2 = Axis("a", 3), Axis("b", 2)
 
@@ -196,6 +197,34 @@ def test_positional_vmap_of_elementwise_functions() -> None:
     assert (found.names, found.array.shape) == (("a", "b"), (3, 2))
     with pytest.raises(ValueError, match="a positional transformation has added or removed one"):
         jax.vmap(lambda x: x.sum("a"))(x)
+
+
+NEED_AXES: list[Callable[[NamedArray], Any]] = [
+    lambda x: hax.argmax(x, "b"),
+    lambda x: hax.nanargmin(x, "a"),
+    lambda x: x.flatten_axes(("a", "b"), "d"),
+    lambda x: x.unflatten_axis("a", {"d": 2, "e": 1}),
+    lambda x: x.split("a", [Axis("d", 1), Axis("e", 1)]),
+    lambda x: x.unbind("a"),
+    lambda x: x.ravel("d"),
+    lambda x: x.rearrange(("b", ...)),
+    lambda x: hax.dot(x, x, axis="b"),
+    lambda x: hax.einsum("{b} -> ", x, x),
+    lambda x: hax.statistics.window_sum(x, {"a": 2}),
+    lambda x: hax.convolution.convolve(x, hax.named(np.ones(2), "a"), "a"),
+    lambda x: hax.vmap(lambda x: x, "a")(x),
+    lambda x: hax.map(lambda x: x, "a")(x),
+    lambda x: x.axes,
+    lambda x: x.shape,
+]
+
+
+@pytest.mark.parametrize("number", range(len(NEED_AXES)))
+def test_functions_that_need_axes_reject_a_positional_vmap(number: int) -> None:
+    x = hax.named(np.ones((2, 2, 2)), ("a", "b", "c"))
+    NEED_AXES[number](x)  # plans of this call must not skip the check
+    with pytest.raises(ValueError, match="a positional transformation has added or removed one"):
+        vmap(NEED_AXES[number])(x)
 
 
 def test_threads() -> None:

@@ -100,11 +100,13 @@ class NamedArray(Methods):
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes, with the sizes of the array."""
+        check_rank("axes", self)
         return tuple([Axis(name, size) for name, size in zip(self.names, self.array.shape)])
 
     @property
     def shape(self) -> dict[str, int]:
         """The sizes of the axes by name."""
+        check_rank("shape", self)
         return dict(zip(self.names, self.array.shape))
 
     def has_axis(self, axis: AxisSelection) -> bool:

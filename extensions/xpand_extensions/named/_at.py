@@ -19,7 +19,7 @@ from ._axis import Axis, AxisSelector
 from ._creation import full_like
 from ._index import Picked, dslice, entries, index, pick
 from ._methods import bind, method
-from ._plans import array_of, check_named, position
+from ._plans import array_of, check_named, check_type, position
 from ._shapes import broadcast_to, permuted
 
 __all__ = ["NamedAt", "NamedRef", "freeze", "new_ref", "slice", "swap", "updated_slice"]
@@ -339,7 +339,7 @@ def new_ref(value: NamedArray) -> NamedRef:
     >>> ref.value()
     NamedArray({'a': 3}, array([1., 7., 3.]))
     """
-    check_named("new_ref", "value", value)
+    check_type("new_ref", "value", value)
     return NamedRef([value])
 
 

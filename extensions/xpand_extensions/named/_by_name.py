@@ -11,7 +11,7 @@ from .._dispatch import operation_of
 from .._plans import Memory
 from ..vmap import vmap
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make, no_axis
+from ._array import NamedArray, interned, make, no_axis
 from ._axis import AxisSelection
 from ._plans import (
     Pairs,
@@ -93,8 +93,6 @@ def by_name(
         for x in args:
             if is_array(x):
                 without_axes(name, x)
-        for x in arrays:
-            check_rank(name, x)
         cores = _cores(name, given, args, per_array)
         layout = _layout(tuple([x.names for x in arrays]), cores, broadcasts)
         check_sizes(name, layout.same, arrays)
@@ -126,7 +124,6 @@ def reduced(
     """Call a positional function that removes axes; None removes all."""
     name = positional.__name__
     check_named(name, "x", x)
-    check_rank(name, x)
     names = selected(name, x, axis)
     found = positional(x.array, *args, axis=tuple([x.names.index(each) for each in names]), **options)
     return make(found, rest_of(x.names, names))

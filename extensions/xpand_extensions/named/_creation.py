@@ -14,7 +14,7 @@ from . import _axis
 from ._array import NamedArray, created
 from ._axis import AxisSelector, AxisSpec
 from ._others import astype
-from ._plans import array_of, check_named, floating
+from ._plans import array_of, check_type, floating
 from ._shapes import broadcast_to
 
 __all__ = [
@@ -71,7 +71,7 @@ def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any
 
 
 def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> NamedArray:
-    check_named(function, "a", a)
+    check_type(function, "a", a)
     xp = array_namespace(a.array)
     dtype = a.array.dtype if dtype is None else _dtype(function, xp, dtype)
     if isinstance(fill_value, NamedArray):

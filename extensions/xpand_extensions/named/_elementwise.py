@@ -14,7 +14,7 @@ from xpand import array_namespace, default_namespace, elementwise as functions
 from xpand.extend import is_array
 
 from . import _positional as positional
-from ._array import NamedArray, check_rank, make
+from ._array import NamedArray, make
 from ._methods import bind, method
 from ._plans import ALIGNMENTS, Positional, aligned, alignment, check_sizes, documented, stepped, without_axes
 
@@ -196,8 +196,7 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
             plan = plans.get(key) or alignment(key)
             shape1, shape2 = a.shape, b.shape
             if len(shape1) != len(names) or len(shape2) != len(x2.names):
-                check_rank(name, x1)
-                check_rank(name, x2)
+                check_sizes(name, (), (x1, x2))
             for _, i, _, j in plan.same:
                 if shape1[i] != shape2[j]:
                     check_sizes(name, plan.same, (x1, x2))

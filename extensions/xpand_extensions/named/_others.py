@@ -8,11 +8,22 @@ from xpand.extend import DType, checks, describe, is_array
 
 from .. import histograms, indexing, padding, sorting
 from . import _axis, _positional as positional
-from ._array import NamedArray, check_rank, interned, make
+from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelector
 from ._elementwise import elementwise
 from ._methods import method
-from ._plans import Positional, aligned, along, array_of, check_named, namespace_of, position, rest_of, selected
+from ._plans import (
+    Positional,
+    aligned,
+    along,
+    array_of,
+    check_named,
+    check_type,
+    namespace_of,
+    position,
+    rest_of,
+    selected,
+)
 from ._shapes import permuted
 
 __all__ = [
@@ -67,7 +78,7 @@ def cumprod(a: NamedArray, axis: AxisSelector, dtype: DType | None = None) -> Na
 
 
 def _without_nan(function: str, a: NamedArray, value: int) -> NamedArray:
-    check_named(function, "a", a)
+    check_type(function, "a", a)
     x, xp = a.array, array_namespace(a.array)
     if not xp.isdtype(x.dtype, ("real floating", "complex floating")):
         return a
@@ -122,7 +133,6 @@ def top_k(
     """
     check_named("top_k", "arr", arr)
     i = position("top_k", arr, axis)
-    check_rank("top_k", arr)
     name, size = (arr.names[i], None) if new_axis is None else _axis.selector("top_k", new_axis)
     if size not in (None, k):
         raise ValueError(f"top_k: k is {k}, but new_axis {name!r} has size {size}")
@@ -147,7 +157,6 @@ def _matrices(
 ) -> tuple[Any, tuple[str, ...]]:
     """Call a function of matrices with their axes last; return its result and the names of its argument's axes."""
     check_named(name, "array", array)
-    check_rank(name, array)
     matrix = selected(name, array, axes)
     moved = permuted(array, (*rest_of(array.names, matrix), *matrix))
     return function(moved.array, **params), moved.names
@@ -252,7 +261,6 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
         fill_value: An integer.
     """
     check_named("nonzero", "array", array)
-    check_rank("nonzero", array)
     (axis,) = _axis.specified("nonzero", size)
     found = indexing.nonzero(array.array, size=axis.size, fill_value=fill_value)
     return tuple([make(x, interned((axis.name,))) for x in found])
@@ -321,7 +329,6 @@ def pad(
     NamedArray({'a': 3}, array([0, 1, 2]))
     """
     check_named("pad", "array", array)
-    check_rank("pad", array)
     if not isinstance(pad_width, Mapping):
         raise TypeError(f"pad: pad_width must be a dictionary from axes to (before, after), got {describe(pad_width)}")
     widths = [(0, 0)] * len(array.names)
@@ -353,7 +360,6 @@ def searchsorted(
     check_named("searchsorted", "a", a)
     if len(a.names) != 1:
         raise ValueError(f"searchsorted: a must have one axis, got {_axis.written(a.shape.items())}")
-    check_rank("searchsorted", a)
     xp = array_namespace(a.array)
     values = array_of(v)
     if not is_array(values):
@@ -375,7 +381,6 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
         minlength: At most the size of `Counts`, which is the length.
     """
     check_named("bincount", "x", x)
-    check_rank("bincount", x)
     (axis,) = _axis.specified("bincount", Counts)
     if minlength > axis.size:
         raise ValueError(f"bincount: minlength is {minlength}, but axis {axis.name!r} has size {axis.size}")

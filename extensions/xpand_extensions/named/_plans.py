@@ -88,12 +88,18 @@ def floating(xp: Namespace, x: Array) -> Array:
     return xp.astype(x, xp.__array_namespace_info__().default_dtypes(device=None)["real floating"])
 
 
-def check_named(function: str, parameter: str, x: Any) -> None:
+def check_type(function: str, parameter: str, x: Any) -> None:
     """Check that an argument is a named array."""
     if not isinstance(x, NamedArray):
         raise TypeError(
             f"{function}: {parameter} must be a NamedArray, got {describe(x)}; name its axes with `named(array, axes)`"
         )
+
+
+def check_named(function: str, parameter: str, x: Any) -> None:
+    """Check that an argument is a named array, and that it has a name for each axis."""
+    check_type(function, parameter, x)
+    check_rank(function, x)
 
 
 def without_axes(function: str, x: Any) -> None:
@@ -122,14 +128,11 @@ def documented(name: str, doc: str, function: F) -> F:
 def position(function: str, x: NamedArray, axis: AxisSelector) -> int:
     """Return the position of an axis."""
     name, size = _axis.selector(function, axis)
-    if name not in x.names:
-        check_rank(function, x)
-        raise no_axis(function, x, name, size)
-    found = x.names.index(name)
-    if size is not None and x.array.shape[found] != size:
-        check_rank(function, x)
-        raise no_axis(function, x, name, size)
-    return found
+    if name in x.names:
+        found = x.names.index(name)
+        if size is None or x.array.shape[found] == size:
+            return found
+    raise no_axis(function, x, name, size)
 
 
 def selected(function: str, x: NamedArray, axes: AxisSelection | None) -> tuple[str, ...]:
@@ -149,10 +152,7 @@ def along(
 ) -> NamedArray:
     """Call a positional function along one axis, which stays in its result."""
     check_named(function, parameter, x)
-    i, array = position(function, x, axis), x.array
-    if len(array.shape) != len(x.names):
-        check_rank(function, x)
-    return make(positional(array, axis=i, **params), x.names)
+    return make(positional(x.array, axis=position(function, x, axis), **params), x.names)
 
 
 def hashable(axes: Any) -> Any:
@@ -244,12 +244,13 @@ def stepped(array: Array, step: Step) -> Array:
 
 
 def check_sizes(function: str, same: Pairs, operands: Sequence[NamedArray]) -> None:
-    """Check that axes with the same name have equal sizes."""
+    """Check that arrays have a name for each axis, and that axes with the same name have equal sizes."""
+    for x in operands:
+        if len(x.array.shape) != len(x.names):
+            check_rank(function, x)
     for i, j, k, m in same:
         one, other = operands[i], operands[k]
         if one.array.shape[j] != other.array.shape[m]:
-            check_rank(function, one)
-            check_rank(function, other)
             raise different_sizes(function, one, other, one.names[j])
 
 
@@ -266,9 +267,6 @@ def aligned(function: str, operands: Sequence[Any]) -> tuple[tuple[str, ...], li
     arrays = [x for x in operands if isinstance(x, NamedArray)]
     several = tuple([x.names for x in arrays])
     plan = ALIGNMENTS.get(several) or alignment(several)
-    for x in arrays:
-        if len(x.array.shape) != len(x.names):
-            check_rank(function, x)
     check_sizes(function, plan.same, arrays)
     steps = iter(plan.steps)
     found = []

@@ -10,7 +10,7 @@ from .._plans import Memory
 from ..linalg import einsum as positional_einsum
 from ..precision import matmul_precision
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make
+from ._array import NamedArray, interned, make
 from ._axis import AxisSelector
 from ._methods import bind, method
 from ._plans import Pairs, check_sizes, equal_axes, hashable
@@ -150,8 +150,6 @@ def dot(
 
 
 def _planned_dot(arrays: Sequence[NamedArray], several: Sequence[tuple[str, ...]], axis: Any, out: Any) -> Product:
-    for x in arrays:
-        check_rank("dot", x)
     sizes = {name: size for x in arrays for name, size in x.shape.items()}
     if axis is None:
         summed = tuple(sizes)
@@ -243,8 +241,6 @@ def einsum(
 
 
 def _planned_einsum(equation: str, arrays: Sequence[NamedArray], aliases: dict[str, AxisSelector]) -> Product:
-    for x in arrays:
-        check_rank("einsum", x)
     if equation.count("->") != 1:
         raise ValueError(f"einsum: {equation!r} must have one '->'")
     left, right = equation.split("->")

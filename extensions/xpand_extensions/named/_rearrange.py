@@ -12,7 +12,7 @@ from xpand.extend import Array, checks, describe, is_array
 
 from .._plans import Memory
 from . import _axis
-from ._array import NamedArray, check_rank, interned, make, no_axis
+from ._array import NamedArray, interned, make, no_axis
 from ._axis import Axis, AxisSelector
 from ._methods import method
 from ._plans import check_named, hashable
@@ -91,7 +91,6 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
     key = (array.names, hashable(axes))
     names = _ORDERS.get(key)
     if names is None:
-        check_rank("rearrange", array)
         if not isinstance(axes, Sequence):
             raise TypeError(f"rearrange: takes a string or a sequence of axes, got {describe(axes)}")
         found = _axis.entries("rearrange", axes)
@@ -112,7 +111,6 @@ def _by_string(array: NamedArray, text: str, bindings: Mapping[str, Any]) -> Nam
     key = (text, array.names, tuple(x.shape), tuple(bindings.items()))
     plan = _REARRANGEMENTS.get(key)
     if plan is None:
-        check_rank("rearrange", array)
         plan = _REARRANGEMENTS.add(key, _planned(parsed(text), text, array, bindings))
     split, order, merged, names = plan
     if split is not None or order is not None or merged is not None:

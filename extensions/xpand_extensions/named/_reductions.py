@@ -22,7 +22,7 @@ from xpand.extend import Array, DType, Namespace
 from .._plans import Memory
 from ..scatter._segments import Combination, identity
 from . import _axis
-from ._array import NamedArray, check_rank, make
+from ._array import NamedArray, make
 from ._axis import AxisSelection, AxisSelector
 from ._methods import method
 from ._others import astype
@@ -201,7 +201,6 @@ def _reducer(
 
     def general(array: Any, axis: Any, where: Any, dtype: Any, **params: Any) -> Any:
         check_named(name, "array", array)
-        check_rank(name, array)
         removed = selected(name, array, axis)
         if dtype is not None:
             if typed:
@@ -259,7 +258,6 @@ def search(name: str, doc: str, source: str) -> Search:
         check_named(name, "array", array)
         x = array.array
         if axis is None:
-            check_rank(name, array)
             return make(function(x), ())
         names = selected(name, array, axis)
         if len(names) != 1:

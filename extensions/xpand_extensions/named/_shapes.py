@@ -295,7 +295,6 @@ def _ordered(function: str, arrays: Sequence[NamedArray], but: str | None = None
         raise ValueError(f"{function}: takes one array or more, got none")
     for i, x in enumerate(arrays):
         check_named(function, f"arrays[{i}]", x)
-        check_rank(function, x)
     first = arrays[0]
     found = []
     for i, x in enumerate(arrays):

@@ -13,7 +13,7 @@ from xpand.extend import Array, Device, Namespace, knows_namespace, namespace_or
 
 from .._modules import make_callable
 from . import _axis
-from ._array import NamedArray, check_rank, created, interned, make
+from ._array import NamedArray, created, interned, make
 from ._axis import Axis, AxisSelection, AxisSelector
 from ._plans import attribute, check_named, floating, position, selected
 
@@ -29,7 +29,6 @@ make_callable(__name__)
 
 def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | None) -> NamedArray:
     check_named(name, "a", a)
-    check_rank(name, a)
     positions, sizes, renamed = _axes(name, a, axis)
     x = _accepted(name, a.array)
     norm = "backward" if norm is None else norm
@@ -88,7 +87,6 @@ def _lengths(name: str, x: Any, positions: Sequence[int], sizes: Sequence[int | 
 
 def _shifted(name: str, x: NamedArray, axes: AxisSelection | None) -> NamedArray:
     check_named(name, "x", x)
-    check_rank(name, x)
     positions = tuple([x.names.index(each) for each in selected(name, x, axes)])
     return make(attribute(array_namespace(x.array), f"fft.{name}")(x.array, axes=positions), x.names)
 

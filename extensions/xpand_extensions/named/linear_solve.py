@@ -117,7 +117,6 @@ def _direct(positional: Callable[..., Any], a: Any, b: NamedArray, axes: Axes, o
 
 def _system(function: str, a: Any, b: NamedArray, axes: Axes) -> _System:
     check_named(function, "b", b)
-    check_rank(function, b)
     matrix, stack, row, column = matrices(function, a, axes)
     if row not in b.names:
         raise no_axis(function, b, row)

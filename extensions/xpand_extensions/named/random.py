@@ -11,7 +11,7 @@ from xpand.extend import Array, DType
 
 from .. import random as positional
 from . import _axis
-from ._array import NamedArray, check_rank, created, interned, make
+from ._array import NamedArray, created, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._index import take
 from ._plans import check_named, position
@@ -107,7 +107,6 @@ def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisS
     The result has the axes of `shape`, by default those of `logits` without `axis`. `shape` must contain these.
     """
     check_named("categorical", "logits", logits)
-    check_rank("categorical", logits)
     name = logits.names[position("categorical", logits, axis)]
     rest = {each: size for each, size in logits.shape.items() if each != name}
     wanted = rest if shape is None else {each.name: each.size for each in _axis.specified("categorical", shape)}
@@ -118,7 +117,6 @@ def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisS
 def permutation(key: Array, x: NamedArray, axis: AxisSelector, independent: bool = False) -> NamedArray:
     """Shuffle an array along an axis. If `independent`, each one-dimensional slice gets its own order."""
     check_named("permutation", "x", x)
-    check_rank("permutation", x)
     i = position("permutation", x, axis)
     return make(positional.permutation(key, x.array, axis=i, independent=independent), x.names)
 
@@ -137,7 +135,6 @@ def choice(
         p: The probability of each position: a named array with only this axis. None: all are equal.
     """
     check_named("choice", "a", a)
-    check_rank("choice", a)
     axes = _axis.specified("choice", shape)
     i = position("choice", a, axis)
     sizes = tuple([each.size for each in axes])
