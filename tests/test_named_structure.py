@@ -191,6 +191,16 @@ def test_updates(library: Library) -> None:
     found = x.at["a", beyond].get(mode="fill", fill_value=-1.0)
     check(library, found.rearrange(("i", "b", "c")), ("i", "b", "c"), np.stack([values[0], 0 * values[0] - 1]))
     check(library, x.at["a", beyond].set(0.0, mode="drop").rearrange(NAMES)["a", 1:], NAMES, values[1:])
+    for mode, selected in (("drop", []), ("fill", []), ("clip", [3]), ("wrap", [1])):
+        expected = values.copy()
+        expected[selected] += 1.0
+        check(library, x.at["a", 5].add(1.0, mode=mode).rearrange(NAMES), NAMES, expected)
+    check(library, x.at["a", 5].get(mode="fill", fill_value=7.0), ("b", "c"), np.full((3, 2), 7.0))
+    for mode in (None, "raise", "error"):
+        with pytest.raises(IndexError, match="at: position 5 is out of bounds for axis 'a' of size 4"):
+            x.at["a", 5].add(1.0, mode=mode)
+    with pytest.raises(TypeError, match="at: takes one index, got a second one"):
+        x.at["a", 0]["b", 0]
     with pytest.raises(ValueError, match="which the selection lacks"):
         x.at["a", 0].set(of(library, [1.0], "q"))
     hinted = x.at[{"a": 0}].set(1.0, indices_are_sorted=True, unique_indices=True)

@@ -17,7 +17,7 @@ from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelector
 from ._creation import full_like
-from ._index import Picked, dslice, entries, index, pick
+from ._index import Picked, check_bounds, dslice, entries, index, pick
 from ._methods import bind, method
 from ._plans import array_of, check_named, check_type, position
 from ._shapes import broadcast_to, permuted
@@ -116,6 +116,8 @@ class NamedAt:
 
     def __getitem__(self, index: Any, /) -> "NamedAt":
         """Return the same array at an index."""
+        if self._parts is not None:
+            raise TypeError("at: takes one index, got a second one; write x.at[{'a': 0, 'b': 1}]")
         return NamedAt(self._x, entries("at", index))
 
     def set(self, update: Any, *, mode: str | None = None, **hints: bool) -> NamedArray:
@@ -152,26 +154,33 @@ class NamedAt:
 
     def apply(self, function: Callable[[Array], Array], *, mode: str | None = None, **hints: bool) -> NamedArray:
         """Apply an elementwise function of arrays to the selected elements."""
-        _check_hints("apply", hints)
-        picked, at = self._at()
-        return self._restored(picked, at.apply(function, mode=_mode(mode, picked)))
+        picked, at, mode = self._at("apply", mode, hints)
+        return self._restored(picked, at.apply(function, mode=mode))
 
     def get(self, *, mode: str | None = None, fill_value: Any = None, **hints: bool) -> NamedArray:
         """Return the selected elements."""
-        _check_hints("get", hints)
-        picked, at = self._at()
+        picked, at, known = self._at("get", mode, hints)
         if picked.fills and mode is None:
-            mode, fill_value = "fill", 0 if fill_value is None else fill_value
-        found = at.get(mode=_mode(mode, picked), fill_value=array_of(fill_value))
-        return permuted(make(found, picked.selection), picked.order)
+            known, fill_value = "fill", 0 if fill_value is None else fill_value
+        return permuted(make(at.get(mode=known, fill_value=array_of(fill_value)), picked.selection), picked.order)
 
-    def _at(self) -> tuple[Picked, At]:
+    def _at(self, operation: str, mode: str | None, hints: Mapping[str, bool]) -> tuple[Picked, At, Any]:
+        """Return the index by position, the array at this index, and the mode as in `scatter.at`."""
+        if unknown := sorted(set(hints) - {"indices_are_sorted", "unique_indices"}):
+            raise TypeError(
+                f"at.{operation}: unknown arguments {unknown}; takes mode, indices_are_sorted, unique_indices"
+            )
         picked = pick("at", self._x, self._parts or {})
-        return picked, positional_at(permuted(self._x, picked.names).array)[picked.entries or ...]
+        if mode in (None, "promise_in_bounds", "raise", "error"):
+            check_bounds("at", self._x, picked)
+        if mode in (None, "promise_in_bounds"):
+            mode = "drop" if picked.fills else None
+        elif mode == "error":
+            mode = "raise"
+        return picked, positional_at(permuted(self._x, picked.names).array)[picked.entries or ...], mode
 
     def _updated(self, operation: str, values: Any, mode: str | None, hints: Mapping[str, bool]) -> NamedArray:
-        _check_hints(operation, hints)
-        picked, at = self._at()
+        picked, at, mode = self._at(operation, mode, hints)
         if isinstance(values, NamedArray):
             if extra := [name for name in values.names if name not in picked.selection]:
                 raise ValueError(
@@ -182,21 +191,10 @@ class NamedAt:
             values = broadcast_to(values, selection).array
         elif is_array(values) and len(values.shape):
             raise TypeError(f"at.{operation}: values must be a number or a NamedArray, got {describe(values)}")
-        return self._restored(picked, getattr(at, operation)(values, mode=_mode(mode, picked)))
+        return self._restored(picked, getattr(at, operation)(values, mode=mode))
 
     def _restored(self, picked: Picked, x: Array) -> NamedArray:
         return permuted(make(x, picked.names), self._x.names)
-
-
-def _check_hints(function: str, hints: Mapping[str, bool]) -> None:
-    if unknown := sorted(set(hints) - {"indices_are_sorted", "unique_indices"}):
-        raise TypeError(f"at.{function}: unknown arguments {unknown}; takes mode, indices_are_sorted, unique_indices")
-
-
-def _mode(mode: str | None, picked: Picked) -> Any:
-    if mode in ("promise_in_bounds", None):
-        return "drop" if picked.fills else None
-    return "raise" if mode == "error" else mode
 
 
 bind("at", property(NamedAt))

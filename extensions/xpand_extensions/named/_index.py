@@ -171,6 +171,7 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
     """
     check_named("index", "array", array)
     picked = pick("index", array, slices)
+    check_bounds("index", array, picked)
     x = permuted(array, picked.names).array
     if picked.is_basic:
         return make(x[(*picked.entries, ...)], picked.selection)
@@ -186,7 +187,6 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
     Raises:
         TypeError: An invalid index.
         ValueError: There is no such axis, or an axis would occur twice.
-        IndexError: A position out of bounds.
     """
     check_rank(function, x)
     shape = x.shape
@@ -213,16 +213,20 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
         elif isinstance(part, NamedArray) or is_array(part) or isinstance(part, list):
             arrays[name] = _positions(function, x, name, part)
         elif hasattr(type(part), "__index__") and not isinstance(part, bool):
-            at = part.__index__()
-            if not -shape[name] <= at < shape[name]:
-                raise IndexError(f"{function}: position {at} is out of bounds for axis {name!r} of size {shape[name]}")
-            basic[name] = at
+            basic[name] = part.__index__()
         else:
             raise TypeError(
                 f"{function}: the index of axis {name!r} must be an integer, a slice, a dslice, or an array of "
                 f"integers or booleans, got {describe(part)}"
             )
     return _picked(function, x, basic, arrays, renamed, fills)
+
+
+def check_bounds(function: str, x: NamedArray, picked: Picked) -> None:
+    """Check that integers in an index are positions of their axes."""
+    for name, part in zip(picked.names, picked.entries):
+        if isinstance(part, int) and not -x.shape[name] <= part < x.shape[name]:
+            raise IndexError(f"{function}: position {part} is out of bounds for axis {name!r} of size {x.shape[name]}")
 
 
 def _picked(

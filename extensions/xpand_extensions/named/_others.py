@@ -412,7 +412,8 @@ def astype(x: NamedArray, dtype: Any) -> NamedArray:
 @method
 def clip(array: Any, a_min: Any = None, a_max: Any = None) -> Any:
     """Limit values from below and above, by numbers or arrays that broadcast by name; None sets no limit."""
-    return _CLIP(array, a_min, a_max)
+    limits = [limit for limit in (a_min, a_max) if limit is not None]
+    return _CLIP(array, *limits, lower=a_min is not None, upper=a_max is not None)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:

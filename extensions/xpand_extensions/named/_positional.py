@@ -130,6 +130,7 @@ def _power_of_two(xp: Namespace, exponent: Array) -> Array:
     return xp.round(xp.pow(xp.full_like(exponent, 2.0), xp.abs(exponent))) ** xp.sign(exponent)
 
 
-def clip(x: Array, low: Any, high: Any, /) -> Array:
-    """Limit values from below and above."""
-    return array_namespace(*[each for each in (x, low, high) if is_array(each)]).clip(x, low, high)
+def clip(x: Array, /, *limits: Any, lower: bool, upper: bool) -> Array:
+    """Limit values from below, if `lower`, and from above, if `upper`."""
+    xp = array_namespace(*[each for each in (x, *limits) if is_array(each)])
+    return xp.clip(x, limits[0] if lower else None, limits[-1] if upper else None)
