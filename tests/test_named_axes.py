@@ -191,6 +191,11 @@ def test_programs_are_those_by_position() -> None:
     assert str(jax.make_jaxpr(by_name)(x, y)) == str(jax.make_jaxpr(by_position)(x, y))
 
 
+def test_names_of_named_arrays() -> None:
+    with pytest.raises(TypeError, match="named: a has names; change them with `rename`"):
+        hax.named(hax.named(np.ones(2), "a"), "b")
+
+
 def test_positional_vmap_of_elementwise_functions() -> None:
     x = hax.named(jax.numpy.ones((3, 2)), ("a", "b"))
     found = jax.vmap(lambda x: x + x)(x)

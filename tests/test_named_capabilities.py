@@ -339,6 +339,13 @@ def test_bad_arguments() -> None:
         hax.sparse.sum(sparse.from_dense(VALUES[0]), "depth", axes=("row", "column"))
     with pytest.raises(ValueError, match=r"minimize: f must return an array with the axes \('batch',\)"):
         hax.optimize.minimize(lambda x: x.sum("row"), x, batch="batch")
+    with pytest.raises(ValueError, match=r"root: f must return an array with the axes \('batch',"):
+        hax.optimize.root(lambda x: x.sum("row"), x)
+    system, b = hax.named(np.eye(3), ("row", "column")), hax.named(np.ones((2, 3)), ("batch", "row"))
+    with pytest.raises(ValueError, match=r"solve: x0 must have the axes \('batch', 'column'\), got \{'column': 3\}"):
+        hax.linear_solve.solve(system, b, axes=("row", "column"), x0=hax.named(np.ones(3), "column"), method="cg")
+    with pytest.raises(ValueError, match="quantile: new axis 'level' has size 3, but there are 2 quantiles"):
+        hax.statistics.quantile(x, [0.1, 0.2], "row", new=hax.Axis("level", 3))
     with pytest.raises(ValueError, match="root: no axis 'depth'"):
         hax.optimize.root(lambda x: x, x, batch="depth")
     assert issubclass(optimize.ConvergenceError, Exception)

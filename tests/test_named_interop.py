@@ -102,6 +102,8 @@ def test_xarray_and_back(library: Library) -> None:
     assert hax.to_xarray(back, coords=coords, name="values").identical(there)
     assert not hax.to_xarray(back.sum("row"), coords=coords).coords
     assert hax.to_xarray(back.sum(), coords=coords).shape == ()
+    others = {"row": [1, 2, 3], "column": np.ones(4), "place": ("row", [1, 2, 3]), "year": 2020, "kind": "mean"}
+    assert set(hax.to_xarray(back.sum("row"), coords=others).coords) == {"column", "year", "kind"}
 
 
 def test_bad_arguments_of_xarray_conversions() -> None:

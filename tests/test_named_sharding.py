@@ -81,6 +81,15 @@ def test_numbers_are_static_arguments_of_named_jit(library: Library) -> None:
     assert list(map(repr, seen)) == ["True", "False", "1", "0.0", "-0.0"]
 
 
+def test_several_axes_of_the_mesh_in_a_list() -> None:
+    physical = []
+    compiled = hax.named_jit(
+        lambda x: physical.append(hax.physical_axis_name("batch")) or x, axis_resources={"batch": ["replica", "data"]}
+    )
+    compiled(hax.named(VALUES, ("batch", "column")))
+    assert physical == [("replica", "data")]
+
+
 def test_named_jit_follows_the_mapping_of_the_call(library: Library) -> None:
     names = []
     compiled = hax.named_jit(lambda x: names.append(hax.physical_axis_name("batch")) or x + 1.0)

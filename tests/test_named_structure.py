@@ -293,6 +293,9 @@ def test_functions_along_axes(library: Library) -> None:
     check(library, hax.bincount(counts, Axis("n", 4)), ("n",), np.asarray([1, 0, 2, 1]))
     weights = of(library, [1.0, 2.0], "b")
     check(library, hax.bincount(counts, Axis("n", 4), weights=weights), ("n",), np.asarray([1.0, 0, 3.0, 2.0]))
+    library.assert_equal(hax.searchsorted(line, 1.5).array, np.searchsorted([0.0, 1.0, 2.0], 1.5))
+    with pytest.raises(TypeError, match="searchsorted: x1 has .*int64 and x2 has"):
+        hax.searchsorted(of(library, [1, 2, 3], "a"), 2.5)
     for found in (
         hax.nonzero(x > 1.0, size=Axis("n", 30), fill_value=-1),
         hax.where(x > 1.0, fill_value=-1, new_axis=Axis("n", 30)),
@@ -373,6 +376,15 @@ def test_polynomials(library: Library) -> None:
     np.testing.assert_allclose(library.to_numpy(full[1]), expected_full[1], rtol=1e-9)
     np.testing.assert_allclose(library.to_numpy(full[3]), expected_full[3], rtol=1e-9)
     assert (int(full[2]), full[4]) == (expected_full[2], pytest.approx(expected_full[4]))
+    check(library, hax.polymul(p, [1.0, 1.0]), ("p",), np.polymul([1.0, -3.0, 2.0], [1.0, 1.0]))
+    library.assert_equal(hax.polyval(p, 2.5), np.polyval([1.0, -3.0, 2.0], 2.5))
+    integers = of(library, [1, 2, 3], "t")
+    library.assert_equal(hax.polyval(integers, 2), np.asarray(11))
+    for options in ({}, {"full": True}, {"cov": True}):
+        with pytest.raises(TypeError, match="polyfit: x must have a floating-point data type"):
+            hax.polyfit(integers, p, 1, **options)
+    with pytest.raises(TypeError, match="polyval: takes data types that the standard promotes"):
+        hax.polyval(integers, 2.5)
     with pytest.raises(ValueError, match="takes arrays of one axis"):
         hax.roots(of(library, CUBE, NAMES))
 
@@ -389,8 +401,21 @@ def test_creation(library: Library) -> None:
         (hax.linspace(Axis("a", 5), start=library.asarray(0.0), stop=1.0), ("a",), np.linspace(0, 1, 5)),
         (hax.logspace(Axis("a", 3), start=library.asarray(0.0), stop=2.0), ("a",), np.logspace(0, 2, 3)),
         (hax.geomspace(Axis("a", 3), start=library.asarray(1.0), stop=100.0), ("a",), np.geomspace(1, 100, 3)),
+        (
+            hax.linspace(Axis("a", 3), start=-5.0, stop=0.0, dtype="int32", **place),
+            ("a",),
+            np.asarray([-5, -3, 0], "i4"),
+        ),
+        (hax.arange(Axis("a", 3), start=library.asarray(1), step=library.asarray(0.5)), ("a",), np.arange(1, 2.5, 0.5)),
     ):
         check(library, found, names, expected)
+    one, four = library.asarray(1), library.asarray(4)
+    for function in ("linspace", "logspace", "geomspace"):  # the default data type depends on the library
+        for start, stop in ((one, four), (1.0, four), (one, 4)):
+            found = getattr(hax, function)(Axis("a", 3), start=start, stop=stop)
+            np.testing.assert_allclose(library.to_numpy(found.array), getattr(np, function)(1, 4, 3), rtol=1e-6)
+    found = hax.arange(Axis("a", 3), start=one, step=0.5)
+    np.testing.assert_allclose(library.to_numpy(found.array), np.arange(1, 2.5, 0.5))
     assert hax.linspace("a", start=0.0, stop=1.0, **place).shape == {"a": 50}
     x = of(library, CUBE, NAMES)
     check(library, hax.zeros_like(x), NAMES, 0 * np.abs(CUBE))
@@ -443,6 +468,17 @@ def test_random_numbers(library: Library) -> None:
     library.assert_equal(found.array, library.to_numpy(positional_random.normal(key, (3, 2))))
     drawn = hax.random.categorical(key, of(library, [[0.0, -1e9], [-1e9, 0.0]], ("a", "k")), "k")
     assert (drawn.names, drawn.tolist()) == (("a",), [0, 1])
+    for wrong in (
+        lambda: hax.random.gamma(key, axes, scale.array),
+        lambda: hax.random.uniform(key, axes, minval=scale.array),
+        lambda: hax.random.truncated_normal(key, axes, -1.0, scale.array),
+    ):
+        with pytest.raises(TypeError, match="whose 1 axes have no names"):
+            wrong()
+    with pytest.raises(ValueError, match="categorical: axis names must be different, got 'b'"):
+        hax.random.categorical(key, scale, "b", {"b": 2, "a": 2})
+    with pytest.raises(ValueError, match="choice: p must have the axes"):
+        hax.random.choice(key, {"n": 3}, scale, "b", p=scale.rename({"b": "q"}))
     shuffled = hax.random.permutation(key, of(library, CUBE, NAMES), "b")
     check(library, shuffled.sort("b"), NAMES, np.sort(CUBE, 1))
 

@@ -375,6 +375,12 @@ def test_options_without_counterpart(transform: str, name: str) -> None:
         TRANSFORMS[transform](REFUSED[name])(X)
 
 
+@pytest.mark.parametrize("name", ["max", "min", "cumsum"])
+def test_errors_name_the_method(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"x\.{name}: traced arrays take no where=, got 3"):
+        TRANSFORMS["jit"](lambda x: getattr(x > 0.0, name)(where=3))(X)
+
+
 def test_functions_of_numpy_that_call_methods() -> None:
     for function in (np.sum, np.mean, np.max, np.std, np.transpose, np.cumsum, np.any):
         np.testing.assert_array_equal(jit(function)(M), function(M))

@@ -340,7 +340,7 @@ def named(a: Any, axis: AxisSelection) -> NamedArray:
         axis: A name or an `Axis` for each axis, in order; or a dictionary from names to sizes.
 
     Raises:
-        TypeError: `a` can't be converted to an array, or an axis is neither a name nor an `Axis`.
+        TypeError: `a` has names or can't be converted to an array, or an axis is neither a name nor an `Axis`.
         ValueError: The axes don't fit the array, or a name occurs twice.
 
     Source: Haliax's `named`.
@@ -349,4 +349,6 @@ def named(a: Any, axis: AxisSelection) -> NamedArray:
     >>> named(np.zeros((2, 3)), ("a", "b")).shape
     {'a': 2, 'b': 3}
     """
+    if isinstance(a, NamedArray):
+        raise TypeError("named: a has names; change them with `rename`, or name the axes of `a.array`")
     return NamedArray(a if is_array(a) else default_namespace().asarray(a), axis)

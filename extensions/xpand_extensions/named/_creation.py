@@ -10,6 +10,7 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, checks, describe, device_of, is_array, namespace_or_default
 
+from ..arithmetic import promote
 from . import _axis
 from ._array import NamedArray, created
 from ._axis import AxisSelector, AxisSpec
@@ -40,20 +41,22 @@ def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ..
     return tuple([axis.name for axis in found]), tuple([axis.size for axis in found])
 
 
-def _place(function: str, xp: Any, device: Any, *values: Any) -> tuple[Namespace, Device | None]:
-    """Return the namespace and the device of a new array: those of the values, or the given ones."""
-    for x in values:
-        if is_array(x):
-            return array_namespace(x), device_of(x)
-    return namespace_or_default(xp, function), device
+def _numbers(function: str, xp: Any, device: Any, **values: Any) -> tuple[Namespace, Device | None, list[Any]]:
+    """Return the namespace and the device of a new array, and the values: numbers, or arrays of one data type.
 
-
-def _number(function: str, parameter: str, x: Any) -> Any:
-    """Return a number or an array without axes, which may be wrapped."""
-    array = array_of(x)
-    if is_array(array) and len(array.shape):
-        raise TypeError(f"{function}: {parameter} must be a number or an array without axes, got {describe(x)}")
-    return array
+    Arrays among the values determine the namespace and the device. They must have no axes, and may be wrapped.
+    """
+    found = [array_of(x) for x in values.values()]
+    for name, x in zip(values, found):
+        if is_array(x) and len(x.shape):
+            raise TypeError(f"{function}: {name} must be a number or an array without axes, got {describe(x)}")
+    arrays = [x for x in found if is_array(x)]
+    if not arrays:
+        return namespace_or_default(xp, function), device, found
+    xp = array_namespace(*arrays)
+    if any(isinstance(x, float) for x in found):
+        found = [floating(xp, x) if is_array(x) else x for x in found]
+    return xp, device_of(arrays[0]), list(promote(*found, int_to_float=True))
 
 
 def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any, device: Any) -> NamedArray:
@@ -61,9 +64,9 @@ def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, shape)
         return found if dtype is None else astype(found, dtype=dtype)
-    xp, device = _place(function, xp, device, _number(function, "fill_value", fill_value))
-    if is_array(fill_value):
-        value = fill_value if dtype is None else xp.astype(fill_value, _dtype(function, xp, dtype))
+    xp, device, (value,) = _numbers(function, xp, device, fill_value=fill_value)
+    if is_array(value):
+        value = value if dtype is None else xp.astype(value, _dtype(function, xp, dtype))
         return created(xp.broadcast_to(value, sizes), names)
     if function == "full":
         return created(xp.full(sizes, fill_value, dtype=_dtype(function, xp, dtype), device=device), names)
@@ -77,7 +80,8 @@ def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> N
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, a.axes)
         return astype(found, dtype=dtype)
-    if is_array(_number(function, "fill_value", fill_value)):
+    _numbers(function, xp, None, fill_value=fill_value)
+    if is_array(fill_value):
         return created(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
     return created(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 
@@ -153,15 +157,12 @@ def arange(
            [2, 3]]))
     """
     names, sizes = _spec("arange", axis)
-    start, step = _number("arange", "start", start), _number("arange", "step", step)
-    xp, device = _place("arange", xp, device, start, step)
-    count = math.prod(sizes)
+    xp, device, (start, step) = _numbers("arange", xp, device, start=start, step=step)
     # Count from 0, so that rounding doesn't change the number of elements.
-    run = xp.arange(count, dtype=None, device=device)
-    is_real = isinstance(start, float) or isinstance(step, float)
-    if is_array(start) or is_array(step):
-        run = xp.astype(run, start.dtype if is_array(start) else step.dtype)
-    if is_real:
+    run = xp.arange(math.prod(sizes), dtype=None, device=device)
+    if is_array(start):
+        run = xp.astype(run, start.dtype)
+    elif isinstance(start, float) or isinstance(step, float):
         run = floating(xp, run)
     if isinstance(start, int) and isinstance(step, int) and (start, step) == (0, 1):
         found = run
@@ -188,10 +189,10 @@ def _floating(function: str, xp: Namespace, dtype: Any) -> DType | None:
 def _spaced(
     function: str, xp: Namespace, device: Any, start: Any, stop: Any, size: int, endpoint: bool, dtype: Any
 ) -> Array:
-    if not is_array(start) and not is_array(stop):
+    if not is_array(start):
         return xp.linspace(start, stop, size, endpoint=endpoint, dtype=_floating(function, xp, dtype), device=device)
-    dtype = _floating(function, xp, start.dtype if is_array(start) else stop.dtype)
-    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=dtype, device=device)
+    start, stop = floating(xp, start), floating(xp, stop)
+    steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=start.dtype, device=device)
     return start * (1 - steps) + stop * steps
 
 
@@ -211,9 +212,11 @@ def linspace(
 ) -> NamedArray:
     """Return evenly spaced numbers from `start` to `stop`: 50 of them if the axis has no size."""
     names, size = _one("linspace", axis)
-    start, stop = _number("linspace", "start", start), _number("linspace", "stop", stop)
-    xp, device = _place("linspace", xp, device, start, stop)
-    return _typed("linspace", xp, _spaced("linspace", xp, device, start, stop, size, endpoint, dtype), dtype, names)
+    xp, device, (start, stop) = _numbers("linspace", xp, device, start=start, stop=stop)
+    found = _spaced("linspace", xp, device, start, stop, size, endpoint, dtype)
+    if dtype is not None and xp.isdtype(_dtype("linspace", xp, dtype), "integral"):
+        found = xp.floor(found)
+    return _typed("linspace", xp, found, dtype, names)
 
 
 def logspace(
@@ -229,8 +232,7 @@ def logspace(
 ) -> NamedArray:
     """Return powers of a base. Their exponents are evenly spaced from `start` to `stop`."""
     names, size = _one("logspace", axis)
-    start, stop = _number("logspace", "start", start), _number("logspace", "stop", stop)
-    xp, device = _place("logspace", xp, device, start, stop)
+    xp, device, (start, stop) = _numbers("logspace", xp, device, start=start, stop=stop)
     exponents = _spaced("logspace", xp, device, start, stop, size, endpoint, dtype)
     return _typed("logspace", xp, xp.pow(xp.full_like(exponents, base), exponents), dtype, names)
 
@@ -247,10 +249,10 @@ def geomspace(
 ) -> NamedArray:
     """Return numbers with equal ratios from `start` to `stop`, which have the same sign."""
     names, size = _one("geomspace", axis)
-    start, stop = _number("geomspace", "start", start), _number("geomspace", "stop", stop)
-    xp, device = _place("geomspace", xp, device, start, stop)
+    xp, device, (start, stop) = _numbers("geomspace", xp, device, start=start, stop=stop)
     working = _floating("geomspace", xp, dtype)
-    first = start if is_array(start) else xp.asarray(float(start), dtype=working, device=device)
-    last = stop if is_array(stop) else xp.asarray(float(stop), dtype=working, device=device)
+    if not is_array(start):
+        start, stop = [xp.asarray(float(x), dtype=working, device=device) for x in (start, stop)]
+    first, last = floating(xp, start), floating(xp, stop)
     steps = xp.linspace(0.0, 1.0, size, endpoint=endpoint, dtype=first.dtype, device=device)
     return _typed("geomspace", xp, first * xp.exp(xp.log(last / first) * steps), dtype, names)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from xpand import array_namespace, comparison, is_concrete
-from xpand.extend import DType, checks, describe, is_array
+from xpand.extend import DType, checks, describe, device_of, is_array
 
 from .. import histograms, indexing, padding, sorting
 from . import _axis, _positional as positional
@@ -16,6 +16,7 @@ from ._plans import (
     Positional,
     aligned,
     along,
+    array_like,
     array_of,
     check_named,
     check_type,
@@ -23,6 +24,7 @@ from ._plans import (
     position,
     rest_of,
     selected,
+    without_axes,
 )
 from ._shapes import permuted
 
@@ -157,6 +159,8 @@ def _matrices(
 ) -> tuple[Any, tuple[str, ...]]:
     """Call a function of matrices with their axes last; return its result and the names of its argument's axes."""
     check_named(name, "array", array)
+    if "dtype" in params:
+        params["dtype"] = checks.named_dtype(name, array_namespace(array.array), params["dtype"])
     matrix = selected(name, array, axes)
     moved = permuted(array, (*rest_of(array.names, matrix), *matrix))
     return function(moved.array, **params), moved.names
@@ -187,8 +191,6 @@ def trace(
     Raises:
         ValueError: There is no such axis, or both axes are the same.
     """
-    if isinstance(dtype, str):
-        dtype = checks.named_dtype("trace", array_namespace(array.array), dtype)
     found, names = _matrices("trace", _TRACE, array, (axis1, axis2), offset=offset, dtype=dtype)
     return make(found, interned(names[:-2]))
 
@@ -210,10 +212,12 @@ def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
     if type(condition) is type(x) is type(y) and is_array(x):
         return array_namespace(condition, x, y).where(condition, x, y)
     xp = namespace_of(condition, x, y)
+    like = next((each for each in (condition, x, y) if is_array(each)), None)
+    device = None if like is None else device_of(like)
     if not is_array(condition):
-        condition = xp.asarray(condition)
+        condition = xp.asarray(condition, device=device)
     if not is_array(x) and not is_array(y):
-        x = xp.asarray(x)
+        x = xp.asarray(x, device=device)
     return xp.where(condition, x, y)
 
 
@@ -268,17 +272,15 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
 
 def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | None:
     """Align two arrays by name; return None if their axes don't fit."""
-    arrays = [x for x in (a, b) if isinstance(x, NamedArray)]
-    if len(arrays) == 2:
-        shape, other = arrays[0].shape, arrays[1].shape
-        if (equal_axes and shape != other) or any(other.get(name, size) != size for name, size in shape.items()):
-            return None
+    shape, other = [x.shape if isinstance(x, NamedArray) else {} for x in (a, b)]
+    if (equal_axes and shape != other) or any(other.get(name, size) != size for name, size in shape.items()):
+        return None
     return aligned(function, (a, b))[1]
 
 
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether two arrays, broadcast by name, are equal within tolerances: an array without names or axes."""
-    return comparison.allclose(*aligned("allclose", (a, b))[1], rtol=rtol, atol=atol, equal_nan=equal_nan)
+    return array_of(_ALLCLOSE(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
 
 
 def array_equal(a: Any, b: Any) -> Any:
@@ -360,12 +362,9 @@ def searchsorted(
     check_named("searchsorted", "a", a)
     if len(a.names) != 1:
         raise ValueError(f"searchsorted: a must have one axis, got {_axis.written(a.shape.items())}")
-    xp = array_namespace(a.array)
-    values = array_of(v)
-    if not is_array(values):
-        values = xp.asarray(values, dtype=a.array.dtype)
-    elif not isinstance(v, NamedArray) and len(values.shape):
-        raise TypeError(f"searchsorted: v must be a NamedArray or a number, got {describe(v)}")
+    if not isinstance(v, NamedArray):
+        without_axes("searchsorted", v)
+    values = array_like(array_of(v), a.array)
     found = sorting.searchsorted(a.array, values, side=side, sorter=array_of(sorter))
     return make(found, v.names if isinstance(v, NamedArray) else ())
 
@@ -400,6 +399,7 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
 
 _ASTYPE: Final = elementwise("astype", positional.astype)
 _CLIP: Final = elementwise("clip", positional.clip)
+_ALLCLOSE: Final = elementwise("allclose", comparison.allclose)
 _ISCLOSE: Final = elementwise("isclose", comparison.isclose)
 
 

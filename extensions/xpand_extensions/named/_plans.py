@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from xpand import array_namespace, default_namespace
-from xpand.extend import Array, Namespace, describe, is_array, knows_namespace
+from xpand.extend import Array, Namespace, checks, describe, device_of, is_array, knows_namespace
 
 from .._plans import Memory
 from ..tracing._functions import FUNCTIONS
@@ -81,6 +81,17 @@ def namespace_of(*operands: Any) -> Namespace:
     return array_namespace(*arrays) if arrays else default_namespace()
 
 
+def array_like(x: Any, like: Array) -> Array:
+    """Convert a number or lists of numbers to an array on the device of another one, of its data type if possible."""
+    if is_array(x):
+        return x
+    xp = array_namespace(like)
+    found = xp.asarray(x, device=device_of(like))
+    kinds = ("bool", "integral", "real floating", "complex floating")
+    rank, own = [[xp.isdtype(each.dtype, kind) for kind in kinds].index(True) for each in (found, like)]
+    return xp.astype(found, like.dtype) if rank <= own else found
+
+
 def floating(xp: Namespace, x: Array) -> Array:
     """Convert integers and booleans to floating-point numbers of the default data type."""
     if xp.isdtype(x.dtype, ("real floating", "complex floating")):
@@ -110,7 +121,7 @@ def without_axes(function: str, x: Any) -> None:
         raise TypeError(f"{function}: takes named arrays and numbers, got {describe(x)}")
     if len(x.shape):
         raise TypeError(
-            f"{function}: got a NamedArray and {describe(x)}, whose {len(x.shape)} axes have no names; name them with "
+            f"{function}: got {describe(x)}, whose {len(x.shape)} axes have no names; name them with "
             "`named(array, axes)`"
         )
 
@@ -152,6 +163,8 @@ def along(
 ) -> NamedArray:
     """Call a positional function along one axis, which stays in its result."""
     check_named(function, parameter, x)
+    if "dtype" in params:
+        params["dtype"] = checks.named_dtype(function, array_namespace(x.array), params["dtype"])
     return make(positional(x.array, axis=position(function, x, axis), **params), x.names)
 
 

@@ -56,12 +56,20 @@ def around(x: Array, /, *, decimals: int = 0) -> Array:
     xp = array_namespace(x)
     if decimals == 0:
         return xp.round(x)
-    scale = 10.0 ** abs(decimals)
     if xp.isdtype(x.dtype, "integral"):
-        if decimals > 0:
-            return x
-        return xp.astype(xp.round(x / scale) * scale, x.dtype)
+        return x if decimals > 0 else _rounded_integers(xp, x, 10 ** abs(decimals))
+    scale = 10.0 ** abs(decimals)
     return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+
+
+def _rounded_integers(xp: Namespace, x: Array, scale: int) -> Array:
+    """Round integers to multiples of a number, halves to even multiples."""
+    if scale > xp.iinfo(x.dtype).max:
+        return xp.zeros_like(x)
+    quotient = x // scale
+    rest = x - quotient * scale
+    is_up = (rest > scale - rest) | ((rest == scale - rest) & (quotient % 2 == 1))
+    return (quotient + xp.astype(is_up, x.dtype)) * scale
 
 
 def _both(x1: Any, x2: Any) -> tuple[Namespace, Array, Array]:
@@ -71,11 +79,14 @@ def _both(x1: Any, x2: Any) -> tuple[Namespace, Array, Array]:
 
 def float_power(x1: Any, x2: Any, /) -> Array:
     """Compute powers in at least double precision."""
-    xp, x1, x2 = _both(x1, x2)
-    kind = "complex floating" if _is_complex(xp, x1) else "real floating"
+    arrays = [x for x in (x1, x2) if is_array(x)]
+    xp = array_namespace(*arrays)
+    is_complex = isinstance(x1, complex) or isinstance(x2, complex) or any(_is_complex(xp, x) for x in arrays)
+    kind = "complex floating" if is_complex else "real floating"
     available = xp.__array_namespace_info__().dtypes(kind=kind)  # JAX may have no 64-bit types
     dtype = max(available.values(), key=lambda dtype: xp.finfo(dtype).bits)
-    return xp.pow(xp.astype(x1, dtype), xp.astype(x2, dtype))
+    x1, x2 = [xp.astype(x, dtype) if is_array(x) else x for x in (x1, x2)]
+    return xp.pow(x1, x2)
 
 
 def fmax(x1: Any, x2: Any, /) -> Array:

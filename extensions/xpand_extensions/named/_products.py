@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, describe
+from xpand.extend import Array, DType, checks, describe
 
 from .._plans import Memory
 from ..linalg import einsum as positional_einsum
@@ -57,6 +57,7 @@ def _run(
     check_sizes(function, plan.same, arrays)
     if preferred_element_type is not None:
         xp = array_namespace(*operands)
+        preferred_element_type = checks.named_dtype(function, xp, preferred_element_type)
         operands = [xp.astype(x, preferred_element_type, copy=False) for x in operands]
     if dot_general is not None:
         return make(

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from xpand import array_namespace
-from xpand.extend import Array, DType, Namespace
+from xpand.extend import Array, DType, Namespace, checks, device_of
 
 from .._plans import Memory
 from ..scatter._segments import Combination, identity
@@ -204,7 +204,7 @@ def _reducer(
         removed = selected(name, array, axis)
         if dtype is not None:
             if typed:
-                params["dtype"] = dtype
+                params["dtype"] = checks.named_dtype(name, array_namespace(array.array), dtype)
             else:
                 array = astype(array, dtype=dtype)
         if where is None:
@@ -212,7 +212,7 @@ def _reducer(
             return make(found, rest_of(array.names, removed))
         names, (x, mask) = aligned(name, (array, where))
         if not isinstance(where, NamedArray):
-            mask = array_namespace(x).asarray(where, dtype=array_namespace(x).bool)
+            mask = array_namespace(x).asarray(where, dtype=array_namespace(x).bool, device=device_of(x))
         elif names != array.names:
             extra = [each for each in where.names if each not in array.names]
             if extra:

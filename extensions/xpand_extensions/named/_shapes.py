@@ -42,6 +42,13 @@ def permuted(x: NamedArray, names: tuple[str, ...]) -> NamedArray:
     return make(array_namespace(x.array).permute_dims(x.array, order[0]), order[1])
 
 
+def reordered(function: str, x: NamedArray, names: tuple[str, ...], what: str) -> NamedArray:
+    """Return an array with its axes in another order, and check that it has these axes."""
+    if set(x.names) != set(names):
+        raise ValueError(f"{function}: {what} the axes {names}, got {_axis.written(x.shape.items())}")
+    return permuted(x, names)
+
+
 def grouped(x: NamedArray, groups: Sequence[tuple[str, ...]]) -> Array:
     """Return an array with one axis for each group of names. Several names are merged; an empty group has size 1."""
     found = permuted(x, tuple([name for group in groups for name in group])).array

@@ -77,7 +77,7 @@ def _checked(function: str, mapping: Any) -> ResourceMapping:
     for name, physical in mapping.items():
         if not isinstance(name, str) or not all(isinstance(each, str) for each in _several(physical)):
             raise TypeError(f"{function}: mapping takes names for names, got {name!r}: {physical!r}")
-    return mapping
+    return {name: physical if isinstance(physical, str) else tuple(physical) for name, physical in mapping.items()}
 
 
 def _several(physical: Any) -> tuple[Any, ...]:

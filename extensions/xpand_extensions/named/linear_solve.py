@@ -25,7 +25,7 @@ from . import _axis
 from ._array import NamedArray, check_rank, interned, make, no_axis
 from ._axis import AxisSelection, AxisSelector
 from ._plans import check_named, rest_of, selected, step, stepped
-from ._shapes import permuted
+from ._shapes import permuted, reordered
 from .optimize import _like, _starting
 
 __all__ = ["direct_solve", "lstsq", "solve", "solve_triangular"]
@@ -58,10 +58,11 @@ def solve(
     if axes is None:
         b, names = _starting("solve", b, batch)
         x0 = _starting("solve", x0, names)[0]
-        return _linear_solve.solve(_like(a, b) if callable(a) else a, b, x0=x0, batch_ndim=len(names), **options)
+        a = _like("solve", a, b, "a") if callable(a) else a
+        return _linear_solve.solve(a, b, x0=x0, batch_ndim=len(names), **options)
     system = _system("solve", a, b, axes)
     if isinstance(x0, NamedArray):
-        x0 = permuted(x0, system.x).array
+        x0 = reordered("solve", x0, system.x, "x0 must have").array
     found = _linear_solve.solve(system.matrix, system.b, axis=-1, x0=x0, **options)
     return found._replace(x=make(found.x, system.x), residual=make(found.residual, system.residual))
 

@@ -28,8 +28,7 @@ from ._array import NamedArray, interned, make
 from ._axis import AxisSelection
 from ._derivatives import is_named
 from ._plans import aligned, rest_of, selected
-from ._rearrange import rearrange
-from ._shapes import broadcast_to, permuted
+from ._shapes import broadcast_to, permuted, reordered
 
 __all__ = ["bisect", "bracketed_root", "brentq", "fixed_point", "least_squares", "minimize", "root"]
 __dir__ = __all__.copy
@@ -66,7 +65,7 @@ def minimize(
     if bounds is not None:
         options["bounds"] = tuple([_bound(x0, each) for each in bounds])
     if gradient is not None:
-        options["gradient"] = _like(gradient, x0)
+        options["gradient"] = _like("minimize", gradient, x0, "gradient")
 
     def value(x: trees.Tree, *args: Any) -> Any:
         return _values("minimize", f(x, *args), names)
@@ -91,13 +90,13 @@ def least_squares(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **o
 def root(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
     """Find a root of a function from a tree to a tree like it: see `xpand_extensions.optimize.root`."""
     x0, names = _starting("root", x0, batch)
-    return _named(_optimize.root(_like(f, x0), x0, batch_ndim=len(names), **options))
+    return _named(_optimize.root(_like("root", f, x0), x0, batch_ndim=len(names), **options))
 
 
 def fixed_point(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
     """Find a point that a function maps to itself: see `xpand_extensions.optimize.fixed_point`."""
     x0, names = _starting("fixed_point", x0, batch)
-    return _named(_optimize.fixed_point(_like(f, x0), x0, batch_ndim=len(names), **options))
+    return _named(_optimize.fixed_point(_like("fixed_point", f, x0), x0, batch_ndim=len(names), **options))
 
 
 def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
@@ -152,11 +151,14 @@ def _starting(function: str, tree: trees.Tree, batch: AxisSelection) -> tuple[tr
     return trees.map(moved, tree, is_leaf=is_named), interned(names)
 
 
-def _like(f: Function, x0: trees.Tree) -> Function:
+def _like(function: str, f: Function, x0: trees.Tree, parameter: str = "f") -> Function:
     """Make a function return arrays with the order of axes of `x0`."""
 
     def ordered(*args: Any) -> Any:
-        order = lambda x, y: rearrange(y, x.names) if is_named(x) and is_named(y) else y
+        def order(x: Any, y: Any) -> Any:
+            both = is_named(x) and is_named(y)
+            return reordered(function, y, x.names, f"{parameter} must return an array with") if both else y
+
         return trees.map(order, x0, f(*args), is_leaf=is_named)
 
     return ordered
@@ -171,11 +173,7 @@ def _bound(x0: trees.Tree, bound: Any) -> Any:
 def _values(function: str, found: Any, names: tuple[str, ...]) -> Any:
     """Return the array of values with the axes of the batch."""
     if isinstance(found, NamedArray):
-        if set(found.names) != set(names):
-            raise ValueError(
-                f"{function}: f must return an array with the axes {names}, got {_axis.written(found.shape.items())}"
-            )
-        return permuted(found, names).array
+        return reordered(function, found, names, "f must return an array with").array
     if names:
         raise TypeError(f"{function}: f must return a NamedArray with the axes {names}, got {describe(found)}")
     return found

@@ -7,13 +7,13 @@ otherwise `DEFAULT_POLY_AXIS_NAME`. The module can be called like its function `
 from typing import Any, Final
 
 from xpand import array_namespace, polynomial
-from xpand.extend import Array, is_array
+from xpand.extend import Array, device_of, is_array
 
 from .._modules import make_callable
 from . import _axis
 from ._array import NamedArray, check_rank, created
 from ._axis import AxisSelector
-from ._plans import array_of, check_named, namespace_of
+from ._plans import array_like, array_of, check_named, namespace_of
 
 __all__ = [
     "DEFAULT_POLY_AXIS_NAME",
@@ -45,8 +45,10 @@ def _coefficients(function: str, *arguments: Any) -> tuple[tuple[str, ...], list
         check_rank(function, x)
         if len(x.names) != 1:
             raise ValueError(f"{function}: takes arrays of one axis, got {_axis.written(x.shape.items())}")
-    xp = namespace_of(*arguments)
-    arrays = [array_of(x) if is_array(array_of(x)) else xp.asarray(x) for x in arguments]
+    values = [array_of(x) for x in arguments]
+    like = next((x for x in values if is_array(x)), None)
+    device = None if like is None else device_of(like)
+    arrays = [x if is_array(x) else namespace_of(*values).asarray(x, device=device) for x in values]
     return named[0].names if named else (DEFAULT_POLY_AXIS_NAME,), arrays
 
 
@@ -102,10 +104,7 @@ def polyder(p: Any, m: int = 1) -> NamedArray:
 def polyval(p: Any, x: Any) -> Any:
     """Evaluate a polynomial at each element of `x`: a named array with its axes, or an array without names."""
     _, (array,) = _coefficients("polyval", p)
-    values = array_of(x)
-    if not is_array(values):
-        values = array_namespace(array).asarray(values, dtype=array.dtype)
-    found = polynomial.polyval(array, values)
+    found = polynomial.polyval(array, array_like(array_of(x), array))
     return created(found, x.names) if isinstance(x, NamedArray) else found
 
 
@@ -128,6 +127,7 @@ def polyfit(
             axis is that of the first with "_cov" appended.
 
     Raises:
+        TypeError: An array that is not of a floating-point data type.
         ValueError: Arrays of several axes or of different sizes, a negative degree, or too few points for `cov`.
 
     >>> import numpy as np
@@ -138,38 +138,30 @@ def polyfit(
     arguments = (x, y) if w is None else (x, y, w)
     names, arrays = _coefficients("polyfit", *arguments)
     weights = arrays[2] if w is not None else None
+    found = polynomial.polyfit(arrays[0], arrays[1], deg, w=weights, rtol=rcond)
     if not full and not cov:
-        return created(polynomial.polyfit(arrays[0], arrays[1], deg, w=weights, rtol=rcond), names)
-    return _fitted(names, arrays[0], arrays[1], deg, rcond, full, weights)
-
-
-def _fitted(
-    names: tuple[str, ...], x: Array, y: Array, deg: int, rcond: float | None, full: bool, w: Array | None
-) -> Any:
-    """Fit by the singular value decomposition of the scaled Vandermonde matrix."""
-    xp = array_namespace(x, y)
-    count, order = x.shape[0], deg + 1
-    rcond = count * float(xp.finfo(y.dtype).eps) if rcond is None else rcond
-    matrix, rhs = polynomial.vander(x, order), y
-    if w is not None:
-        matrix, rhs = matrix * w[:, None], y * w
+        return created(found, names)
+    # Repeat the singular value decomposition of the scaled Vandermonde matrix.
+    xp = array_namespace(found)
+    count, order = arrays[0].shape[0], deg + 1
+    rcond = count * float(xp.finfo(found.dtype).eps) if rcond is None else rcond
+    matrix, rhs = polynomial.vander(arrays[0], order), arrays[1]
+    if weights is not None:
+        matrix, rhs = matrix * weights[:, None], rhs * weights
     scale = xp.sqrt(xp.sum(matrix * matrix, axis=0))
     scale = xp.where(scale == 0, xp.ones_like(scale), scale)
-    u, s, vh = xp.linalg.svd(matrix / scale, full_matrices=False)
+    _, s, vh = xp.linalg.svd(matrix / scale, full_matrices=False)
     used = s > rcond * s[0]
-    inverse = xp.where(used, 1 / xp.where(used, s, xp.ones_like(s)), xp.zeros_like(s))
-    found = created((vh.T @ (inverse * (u.T @ rhs))) / scale, names)
-    residual = rhs - matrix @ found.array
-    squares = xp.sum(residual * residual, keepdims=True)
+    squares = xp.sum(xp.abs(rhs - matrix @ found) ** 2, keepdims=True)
     rank = xp.count_nonzero(used)
     if full:
         complete = count > order and int(rank) == order
-        return found, squares if complete else squares[:0], rank, s, rcond
+        return created(found, names), squares if complete else squares[:0], rank, s, rcond
     if count <= order:
         raise ValueError(f"polyfit: {count} points are too few for the covariance of {order} coefficients")
-    basis = vh.T * inverse
+    basis = vh.T * xp.where(used, 1 / xp.where(used, s, xp.ones_like(s)), xp.zeros_like(s))
     covariance = (basis @ basis.T) / (scale[:, None] * scale) * (squares[0] / (count - order))
-    return found, created(covariance, (names[0], f"{names[0]}_cov"))
+    return created(found, names), created(covariance, (names[0], f"{names[0]}_cov"))
 
 
 def roots(p: Any) -> NamedArray:

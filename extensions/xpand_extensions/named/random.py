@@ -7,15 +7,15 @@ numbers, or arrays that broadcast to these axes by name. `xpand_extensions.rando
 
 from typing import Any
 
-from xpand.extend import Array, DType
+from xpand.extend import Array, DType, is_array
 
 from .. import random as positional
 from . import _axis
 from ._array import NamedArray, created, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._index import take
-from ._plans import check_named, position
-from ._shapes import broadcast_to
+from ._plans import check_named, position, without_axes
+from ._shapes import broadcast_to, reordered
 
 __all__ = [
     "ball",
@@ -63,6 +63,8 @@ def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: 
     names, sizes = tuple([axis.name for axis in axes]), tuple([axis.size for axis in axes])
 
     def aligned(x: Any) -> Any:
+        if is_array(x):
+            without_axes(name, x)
         return broadcast_to(x, axes).array if isinstance(x, NamedArray) else x
 
     options = {option: aligned(x) for option, x in options.items()}
@@ -104,12 +106,14 @@ def ball(key: Array, shape: AxisSpec, D: Axis, p: float = 2.0, dtype: DType | No
 def categorical(key: Array, logits: NamedArray, axis: AxisSelector, shape: AxisSpec | None = None) -> NamedArray:
     """Draw positions along an axis, with probabilities proportional to the exponential of `logits`.
 
-    The result has the axes of `shape`, by default those of `logits` without `axis`. `shape` must contain these.
+    The result has the axes of `shape`, by default those of `logits` without `axis`. `shape` must contain these, and not
+    `axis`.
     """
     check_named("categorical", "logits", logits)
     name = logits.names[position("categorical", logits, axis)]
     rest = {each: size for each, size in logits.shape.items() if each != name}
     wanted = rest if shape is None else {each.name: each.size for each in _axis.specified("categorical", shape)}
+    _axis.different("categorical", (*wanted, name))
     moved = broadcast_to(logits, {**wanted, name: logits.shape[name]}).array
     return make(positional.categorical(key, moved, axis=-1, shape=tuple(wanted.values())), interned(tuple(wanted)))
 
@@ -138,8 +142,9 @@ def choice(
     axes = _axis.specified("choice", shape)
     i = position("choice", a, axis)
     sizes = tuple([each.size for each in axes])
-    weights = p.array if isinstance(p, NamedArray) else p
-    drawn = positional.choice(key, a.array.shape[i], sizes, replace=replace, p=weights)
+    if isinstance(p, NamedArray):
+        p = reordered("choice", p, (a.names[i],), "p must have").array
+    drawn = positional.choice(key, a.array.shape[i], sizes, replace=replace, p=p)
     found: NamedArray = take(a, a.names[i], make(drawn, interned(tuple([each.name for each in axes]))))
     return found
 

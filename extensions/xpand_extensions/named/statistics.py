@@ -17,7 +17,7 @@ from xpand.extend import describe
 
 from .. import statistics as _statistics, windows as _windows
 from . import _axis
-from ._array import NamedArray, make
+from ._array import NamedArray, interned, make
 from ._axis import Axis, AxisSelection, AxisSelector
 from ._by_name import reduced
 from ._plans import along, check_named, position
@@ -85,9 +85,14 @@ def _quantiles(
     found = reduced(positional, x, axis, q, **options)
     if len(found.array.shape) == len(found.names):
         return found
-    names = (_axis.selector(positional.__name__, new)[0], *found.names)
+    name, size = _axis.selector(positional.__name__, new)
+    if size not in (None, found.array.shape[0]):
+        raise ValueError(
+            f"{positional.__name__}: new axis {name!r} has size {size}, but there are {found.array.shape[0]} quantiles"
+        )
+    names = (name, *found.names)
     _axis.different(positional.__name__, names)
-    return make(found.array, names)
+    return make(found.array, interned(names))
 
 
 def median(x: NamedArray, axis: AxisSelection | None = None) -> NamedArray:

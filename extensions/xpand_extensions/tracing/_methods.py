@@ -49,20 +49,21 @@ def _array(xp: Any, values: Any, like: Any) -> Any:
 
 
 def _along(
-    name: str, *options: str, converted: Callable[..., Any] | None = None, is_cumulative: bool = False
+    name: str, *options: str, method: str = "", converted: Callable[..., Any] | None = None, is_cumulative: bool = False
 ) -> Method:
     """Make the method of a function along axes.
 
     Args:
         name: The function of the standard.
         options: The options of NumPy's method that it takes besides the axis.
+        method: The name of the method, if it is another one.
         converted: Converts the array first: `converted(xp, x, dtype)`.
         is_cumulative: Whether the method flattens the array by default.
     """
 
-    def method(x: Any, axis: Any = None, **given: Any) -> Any:
+    def along(x: Any, axis: Any = None, **given: Any) -> Any:
         known = {key: given.pop(key) for key in options if key in given}
-        _refuse(name.replace("cumulative_", "cum"), **given)
+        _refuse(method or name, **given)
         xp = x._namespace
         if "ddof" in known:
             known["correction"] = float(known.pop("ddof"))
@@ -74,12 +75,12 @@ def _along(
             x, axis = _flat(xp, x), 0
         return getattr(xp, name)(x, axis=axis, **known)
 
-    return method
+    return along
 
 
 def _extreme(name: str, of_booleans: str) -> Method:
     """Make the method of a maximum or minimum, which the standard doesn't have for booleans."""
-    of = {True: _along(of_booleans, "keepdims"), False: _along(name, "keepdims")}
+    of = {True: _along(of_booleans, "keepdims", method=name), False: _along(name, "keepdims")}
     return lambda x, axis=None, **given: of[x._namespace.isdtype(x.dtype, "bool")](x, axis, **given)
 
 
@@ -217,8 +218,8 @@ METHODS: Final[dict[str, Method]] = {
     "conj": _conj,
     "conjugate": _conj,
     "copy": lambda x, order="C": x._namespace.asarray(x, copy=True),
-    "cumprod": _along("cumulative_prod", "dtype", converted=_number, is_cumulative=True),
-    "cumsum": _along("cumulative_sum", "dtype", converted=_number, is_cumulative=True),
+    "cumprod": _along("cumulative_prod", "dtype", method="cumprod", converted=_number, is_cumulative=True),
+    "cumsum": _along("cumulative_sum", "dtype", method="cumsum", converted=_number, is_cumulative=True),
     "diagonal": _diagonal,
     "dot": _dot,
     "fill": _fill,
