@@ -208,7 +208,12 @@ def test_least_squares_of_matrices(library: Library) -> None:
     assert_named(library, found.x, ("batch", "column"), np.stack([each[0] for each in expected]))
     assert_named(library, found.residuals, ("batch",), np.concatenate([each[1] for each in expected]))
     assert_named(library, found.rank, ("batch",), [2, 2])
-    assert_named(library, found.singular_values, ("batch", "singular_value"), np.stack([each[3] for each in expected]))
+    values = np.stack([each[3] for each in expected])
+    assert_named(library, found.singular_values, ("batch", "singular_value"), values)
+    several = named(library, np.stack([VALUES[0, 0], VALUES[0, 1]]), ("side", "row"))
+    found = hax.linear_solve.lstsq(a, several, axes=("row", "column"))
+    assert_named(library, found.rank, ("side", "batch"), [[2, 2], [2, 2]])
+    assert_named(library, found.singular_values, ("side", "batch", "singular_value"), np.stack([values, values]))
 
 
 def test_linear_functions(eager_library: Library) -> None:

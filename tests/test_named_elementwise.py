@@ -219,6 +219,18 @@ def test_options_of_reductions(library: Library) -> None:
     for function in (hax.sum, hax.prod, hax.mean, hax.cumsum, hax.cumprod):
         assert function(x, "a", dtype="float32").dtype == library.xp.float32
     assert hax.dot(x, x, axis="a", preferred_element_type="float32").dtype == library.xp.float32
+    nothing = of(library, [False] * 3, "a")
+    for function in (hax.mean, hax.std, hax.nanmean, hax.var):
+        check(library, function(x, "a", where=nothing), ("b", "c"), np.full((4, 2), np.nan))
+    check(
+        library,
+        hax.var(x, "a", where=of(library, [False, True, False], "a"), ddof=1),
+        ("b", "c"),
+        np.full((4, 2), np.nan),
+    )
+    if hasattr(library.xp, "float16"):
+        many = hax.named(library.xp.ones((5000,), dtype=library.xp.float16, device=library.device), "a")
+        assert hax.mean(many, where=many > 0.0).item() == 1.0
     mask = CUBE > 0
     check(library, hax.ptp(x, where=x > 0.0), (), np.asarray(np.ptp(CUBE[mask])))
     check(library, hax.std(x, where=x > 0.0, ddof=1), (), np.asarray(np.std(CUBE[mask], ddof=1)))

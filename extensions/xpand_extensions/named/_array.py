@@ -106,8 +106,10 @@ class NamedArray(Methods):
     @property
     def shape(self) -> dict[str, int]:
         """The sizes of the axes by name."""
-        check_rank("shape", self)
-        return dict(zip(self.names, self.array.shape))
+        sizes = self.array.shape
+        if len(sizes) != len(self.names):
+            check_rank("shape", self)
+        return dict(zip(self.names, sizes))
 
     def has_axis(self, axis: AxisSelection) -> bool:
         """Return whether the array has an axis, or all of several axes, with the given size if there is one."""

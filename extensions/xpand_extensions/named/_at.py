@@ -20,7 +20,7 @@ from ._creation import full_like
 from ._index import Picked, check_bounds, dslice, entries, index, pick
 from ._methods import bind, method
 from ._plans import array_of, check_named, check_type, position
-from ._shapes import broadcast_to, permuted
+from ._shapes import broadcast_to, permuted, rename
 
 __all__ = ["NamedAt", "NamedRef", "freeze", "new_ref", "slice", "swap", "updated_slice"]
 
@@ -57,18 +57,13 @@ def _one_slice(
     start: Any = 0,
     length: int | None = None,
 ) -> NamedArray:
-    i = position("slice", array, axis)
-    name, size = array.names[i], array.array.shape[i]
-    new_name, new_size = (name, None) if new_axis is None else _axis.selector("slice", new_axis)
-    if length is None:
-        length = new_size
-    elif new_size is not None and new_size != length:
-        raise ValueError(f"slice: length is {length}, but new_axis {new_name!r} has size {new_size}")
-    if length is None:
-        if not isinstance(start, int):
-            raise ValueError("slice: length is needed if start is an array")
-        length = size - start
-    return _sliced(array, {name: dslice(start, Axis(new_name, length))})
+    name = array.names[position("slice", array, axis)]
+    new_name, size = (name, None) if new_axis is None else _axis.selector("slice", new_axis)
+    if None not in (length, size) and length != size:
+        raise ValueError(f"slice: length is {length}, but new_axis {new_name!r} has size {size}")
+    length = size if length is None else length
+    found = _several_slices(array, {name: start}, None if length is None else {name: length})
+    return found if name == new_name else rename(found, {name: new_name})
 
 
 def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping[Any, Any] | None = None) -> NamedArray:
@@ -81,20 +76,14 @@ def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping
             if not isinstance(first, int):
                 raise ValueError(f"slice: the length of axis {name!r} is needed if its start is an array")
             lengths[name] = array.array.shape[i] - first
-        parts[name] = dslice(first, lengths[name])
+        parts[name] = part = dslice(first, lengths[name])
+        if isinstance(first, int) and not 0 <= first <= first + part.size <= array.array.shape[i]:
+            raise IndexError(
+                f"slice: positions {first} to {first + part.size} don't lie within axis {name!r} of size "
+                f"{array.array.shape[i]}"
+            )
     if extra := [name for name in lengths if name not in parts]:
         raise ValueError(f"slice: length has the axes {extra}, which start lacks")
-    return _sliced(array, parts)
-
-
-def _sliced(array: NamedArray, parts: dict[str, dslice]) -> NamedArray:
-    for name, part in parts.items():
-        size = array.shape[name]
-        if isinstance(part.start, int) and not 0 <= part.start <= part.start + part.size <= size:
-            raise IndexError(
-                f"slice: positions {part.start} to {part.start + part.size} don't lie within axis {name!r} of size "
-                f"{size}"
-            )
     return index(array, parts)
 
 

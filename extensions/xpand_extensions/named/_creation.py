@@ -32,10 +32,6 @@ __all__ = [
 ]
 
 
-def _dtype(function: str, xp: Namespace, dtype: DType | str | None) -> DType | None:
-    return None if dtype is None else checks.named_dtype(function, xp, dtype)
-
-
 def _spec(function: str, axes: AxisSpec) -> tuple[tuple[str, ...], tuple[int, ...]]:
     found = _axis.specified(function, axes)
     return tuple([axis.name for axis in found]), tuple([axis.size for axis in found])
@@ -66,17 +62,17 @@ def _filled(function: str, shape: AxisSpec, fill_value: Any, dtype: Any, xp: Any
         return found if dtype is None else astype(found, dtype=dtype)
     xp, device, (value,) = _numbers(function, xp, device, fill_value=fill_value)
     if is_array(value):
-        value = value if dtype is None else xp.astype(value, _dtype(function, xp, dtype))
+        value = value if dtype is None else xp.astype(value, checks.named_dtype(function, xp, dtype))
         return created(xp.broadcast_to(value, sizes), names)
     if function == "full":
-        return created(xp.full(sizes, fill_value, dtype=_dtype(function, xp, dtype), device=device), names)
-    return created(getattr(xp, function)(sizes, dtype=_dtype(function, xp, dtype), device=device), names)
+        return created(xp.full(sizes, fill_value, dtype=checks.named_dtype(function, xp, dtype), device=device), names)
+    return created(getattr(xp, function)(sizes, dtype=checks.named_dtype(function, xp, dtype), device=device), names)
 
 
 def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> NamedArray:
     check_type(function, "a", a)
     xp = array_namespace(a.array)
-    dtype = a.array.dtype if dtype is None else _dtype(function, xp, dtype)
+    dtype = a.array.dtype if dtype is None else checks.named_dtype(function, xp, dtype)
     if isinstance(fill_value, NamedArray):
         found: NamedArray = broadcast_to(fill_value, a.axes)
         return astype(found, dtype=dtype)
@@ -168,7 +164,7 @@ def arange(
         found = run
     else:
         found = start + step * run
-    found = found if dtype is None else xp.astype(found, _dtype("arange", xp, dtype), copy=False)
+    found = found if dtype is None else xp.astype(found, checks.named_dtype("arange", xp, dtype), copy=False)
     return created(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
 
 
@@ -182,7 +178,7 @@ def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
 
 def _floating(function: str, xp: Namespace, dtype: Any) -> DType | None:
     """Return the data type to compute in: the given one, or None, the default, for integers."""
-    found = _dtype(function, xp, dtype)
+    found = checks.named_dtype(function, xp, dtype)
     return found if found is not None and xp.isdtype(found, ("real floating", "complex floating")) else None
 
 
@@ -197,7 +193,7 @@ def _spaced(
 
 
 def _typed(function: str, xp: Namespace, x: Array, dtype: Any, names: tuple[str, ...]) -> NamedArray:
-    return created(x if dtype is None else xp.astype(x, _dtype(function, xp, dtype)), names)
+    return created(x if dtype is None else xp.astype(x, checks.named_dtype(function, xp, dtype)), names)
 
 
 def linspace(
@@ -214,7 +210,7 @@ def linspace(
     names, size = _one("linspace", axis)
     xp, device, (start, stop) = _numbers("linspace", xp, device, start=start, stop=stop)
     found = _spaced("linspace", xp, device, start, stop, size, endpoint, dtype)
-    if dtype is not None and xp.isdtype(_dtype("linspace", xp, dtype), "integral"):
+    if dtype is not None and xp.isdtype(checks.named_dtype("linspace", xp, dtype), "integral"):
         found = xp.floor(found)
     return _typed("linspace", xp, found, dtype, names)
 

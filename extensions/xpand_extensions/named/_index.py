@@ -225,8 +225,10 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
 def check_bounds(function: str, x: NamedArray, picked: Picked) -> None:
     """Check that integers in an index are positions of their axes."""
     for name, part in zip(picked.names, picked.entries):
-        if isinstance(part, int) and not -x.shape[name] <= part < x.shape[name]:
-            raise IndexError(f"{function}: position {part} is out of bounds for axis {name!r} of size {x.shape[name]}")
+        if isinstance(part, int):
+            size = x.array.shape[x.names.index(name)]
+            if not -size <= part < size:
+                raise IndexError(f"{function}: position {part} is out of bounds for axis {name!r} of size {size}")
 
 
 def _picked(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from xpand import array_namespace, comparison, is_concrete
-from xpand.extend import DType, checks, describe, device_of, is_array
+from xpand.extend import Array, DType, Namespace, checks, describe, device_of, is_array
 
 from .. import histograms, indexing, padding, sorting
 from . import _axis, _positional as positional
@@ -159,7 +159,7 @@ def _matrices(
 ) -> tuple[Any, tuple[str, ...]]:
     """Call a function of matrices with their axes last; return its result and the names of its argument's axes."""
     check_named(name, "array", array)
-    if "dtype" in params:
+    if isinstance(params.get("dtype"), str):
         params["dtype"] = checks.named_dtype(name, array_namespace(array.array), params["dtype"])
     matrix = selected(name, array, axes)
     moved = permuted(array, (*rest_of(array.names, matrix), *matrix))
@@ -212,13 +212,16 @@ def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
     if type(condition) is type(x) is type(y) and is_array(x):
         return array_namespace(condition, x, y).where(condition, x, y)
     xp = namespace_of(condition, x, y)
-    like = next((each for each in (condition, x, y) if is_array(each)), None)
-    device = None if like is None else device_of(like)
     if not is_array(condition):
-        condition = xp.asarray(condition, device=device)
+        condition = _array_beside(xp, condition, x, y)
     if not is_array(x) and not is_array(y):
-        x = xp.asarray(x, device=device)
+        x = _array_beside(xp, x, condition)
     return xp.where(condition, x, y)
+
+
+def _array_beside(xp: Namespace, number: Any, *others: Any) -> Array:
+    """Make an array on the device of the first array among others."""
+    return xp.asarray(number, device=next((device_of(each) for each in others if is_array(each)), None))
 
 
 _choose = elementwise("where", _where_by_position)
@@ -270,14 +273,6 @@ def nonzero(array: NamedArray, *, size: Axis, fill_value: int = 0) -> tuple[Name
     return tuple([make(x, interned((axis.name,))) for x in found])
 
 
-def _compared(function: str, a: Any, b: Any, equal_axes: bool) -> list[Any] | None:
-    """Align two arrays by name; return None if their axes don't fit."""
-    shape, other = [x.shape if isinstance(x, NamedArray) else {} for x in (a, b)]
-    if (equal_axes and shape != other) or any(other.get(name, size) != size for name, size in shape.items()):
-        return None
-    return aligned(function, (a, b))[1]
-
-
 def allclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:
     """Return whether two arrays, broadcast by name, are equal within tolerances: an array without names or axes."""
     return array_of(_ALLCLOSE(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
@@ -291,18 +286,21 @@ def array_equal(a: Any, b: Any) -> Any:
     >>> array_equal(x, x.rearrange(("b", "a")))
     True
     """
-    found = _compared("array_equal", a, b, equal_axes=True)
-    return False if found is None else _all_equal(*found)
+    return _all_equal("array_equal", a, b, equal_axes=True)
 
 
 def array_equiv(a: Any, b: Any) -> Any:
     """Return whether two arrays, broadcast by name, have equal elements: a boolean, perhaps traced or lazy."""
-    found = _compared("array_equiv", a, b, equal_axes=False)
-    return False if found is None else _all_equal(*found)
+    return _all_equal("array_equiv", a, b, equal_axes=False)
 
 
-def _all_equal(a: Any, b: Any) -> Any:
-    found = namespace_of(a, b).all(namespace_of(a, b).equal(a, b))
+def _all_equal(function: str, a: Any, b: Any, equal_axes: bool) -> Any:
+    shape, other = [x.shape if isinstance(x, NamedArray) else {} for x in (a, b)]
+    if (equal_axes and shape != other) or any(other.get(name, size) != size for name, size in shape.items()):
+        return False
+    _, arrays = aligned(function, (a, b))
+    xp = namespace_of(*arrays)
+    found = xp.all(xp.equal(*arrays))
     return bool(found) if is_concrete(found) else found
 
 
@@ -399,6 +397,7 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
 
 _ASTYPE: Final = elementwise("astype", positional.astype)
 _CLIP: Final = elementwise("clip", positional.clip)
+_CLIP_ABOVE: Final = elementwise("clip", lambda x, high, /: positional.clip(x, None, high))
 _ALLCLOSE: Final = elementwise("allclose", comparison.allclose)
 _ISCLOSE: Final = elementwise("isclose", comparison.isclose)
 
@@ -412,8 +411,9 @@ def astype(x: NamedArray, dtype: Any) -> NamedArray:
 @method
 def clip(array: Any, a_min: Any = None, a_max: Any = None) -> Any:
     """Limit values from below and above, by numbers or arrays that broadcast by name; None sets no limit."""
-    limits = [limit for limit in (a_min, a_max) if limit is not None]
-    return _CLIP(array, *limits, lower=a_min is not None, upper=a_max is not None)
+    if a_min is None:
+        return _CLIP(array) if a_max is None else _CLIP_ABOVE(array, a_max)
+    return _CLIP(array, a_min) if a_max is None else _CLIP(array, a_min, a_max)
 
 
 def isclose(a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> Any:

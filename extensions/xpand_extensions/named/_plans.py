@@ -110,7 +110,8 @@ def check_type(function: str, parameter: str, x: Any) -> None:
 def check_named(function: str, parameter: str, x: Any) -> None:
     """Check that an argument is a named array, and that it has a name for each axis."""
     check_type(function, parameter, x)
-    check_rank(function, x)
+    if len(getattr(x.array, "shape", ())) != len(x.names):
+        check_rank(function, x)
 
 
 def without_axes(function: str, x: Any) -> None:
@@ -126,10 +127,10 @@ def without_axes(function: str, x: Any) -> None:
         )
 
 
-def documented(name: str, doc: str, function: F) -> F:
+def documented(name: str, doc: str, function: F, module: str = __package__) -> F:
     """Give a generated function the name, the module and the docstring of a public function."""
     function.__name__ = function.__qualname__ = name
-    function.__module__, function.__doc__ = __package__, doc
+    function.__module__, function.__doc__ = module, doc
     return function
 
 
@@ -163,7 +164,7 @@ def along(
 ) -> NamedArray:
     """Call a positional function along one axis, which stays in its result."""
     check_named(function, parameter, x)
-    if "dtype" in params:
+    if isinstance(params.get("dtype"), str):
         params["dtype"] = checks.named_dtype(function, array_namespace(x.array), params["dtype"])
     return make(positional(x.array, axis=position(function, x, axis), **params), x.names)
 

@@ -141,7 +141,6 @@ def _power_of_two(xp: Namespace, exponent: Array) -> Array:
     return xp.round(xp.pow(xp.full_like(exponent, 2.0), xp.abs(exponent))) ** xp.sign(exponent)
 
 
-def clip(x: Array, /, *limits: Any, lower: bool, upper: bool) -> Array:
-    """Limit values from below, if `lower`, and from above, if `upper`."""
-    xp = array_namespace(*[each for each in (x, *limits) if is_array(each)])
-    return xp.clip(x, limits[0] if lower else None, limits[-1] if upper else None)
+def clip(x: Array, low: Any = None, high: Any = None, /) -> Array:
+    """Limit values from below and above; None sets no limit."""
+    return array_namespace(*[each for each in (x, low, high) if is_array(each)]).clip(x, low, high)

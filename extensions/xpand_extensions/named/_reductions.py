@@ -122,7 +122,15 @@ def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdi
     x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
     total = xp.sum(xp.where(mask, x, xp.zeros_like(x)), axis=axis, keepdims=keepdims)
-    return total / xp.sum(xp.astype(mask, total.dtype), axis=axis, keepdims=keepdims)
+    return _divided(xp, total, mask, axis, keepdims=keepdims)
+
+
+def _divided(xp: Namespace, total: Array, mask: Array, axis: Any, correction: float = 0, keepdims: bool = False) -> Any:
+    """Divide by the corrected number of selected elements; return NaN where it is not positive."""
+    number = xp.sum(xp.astype(mask, xp.int64), axis=axis, keepdims=keepdims)  # float16 can't count beyond 2048
+    some = number > math.floor(correction)
+    divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
+    return xp.where(some, total / xp.where(some, divisor - correction, divisor), math.nan)
 
 
 def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
@@ -132,7 +140,7 @@ def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correct
     x = xp.where(mask, x, xp.zeros_like(x))
     centred = xp.abs(x - _mean(None, xp, x, mask, axis, keepdims=True))
     total = xp.sum(xp.where(mask, centred * centred, xp.zeros_like(centred)), axis=axis)
-    return total / (xp.sum(xp.astype(mask, total.dtype), axis=axis) - correction)
+    return _divided(xp, total, mask, axis, correction)
 
 
 def _std(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:

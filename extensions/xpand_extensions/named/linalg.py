@@ -64,25 +64,22 @@ def solve(a: NamedArray, b: NamedArray, *, axes: Axes) -> NamedArray:
 
 def inv(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Invert matrices. The last axes of the result are the column axis and the row axis."""
-    row, column = _names("inv", a, axes)
-    return _matrices("inv", a, (row, column), (column, row))
+    return _matrices("inv", a, axes, (1, 0))
 
 
 def det(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the determinants of matrices."""
-    return _matrices("det", a, _names("det", a, axes), ())
+    return _matrices("det", a, axes, ())
 
 
 def cholesky(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the lower Cholesky factors of symmetric positive definite matrices, with the same axes."""
-    names = _names("cholesky", a, axes)
-    return _matrices("cholesky", a, names, names)
+    return _matrices("cholesky", a, axes, (0, 1))
 
 
 def expm(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the exponentials of matrices, with the same axes."""
-    names = _names("expm", a, axes)
-    return _matrices("expm", a, names, names)
+    return _matrices("expm", a, axes, (0, 1))
 
 
 def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
@@ -92,14 +89,12 @@ def eigh(a: NamedArray, *, axes: Axes) -> Eigh:
         The eigenvalues, in ascending order along the column axis; the eigenvectors, numbered by the column axis, with
         their elements along the row axis.
     """
-    names = _names("eigh", a, axes)
-    return Eigh(*_matrices("eigh", a, names, [names[1:], names]))
+    return Eigh(*_matrices("eigh", a, axes, (1,), (0, 1)))
 
 
 def eigvalsh(a: NamedArray, *, axes: Axes) -> NamedArray:
     """Compute the eigenvalues of symmetric matrices, in ascending order along the column axis."""
-    names = _names("eigvalsh", a, axes)
-    return _matrices("eigvalsh", a, names, names[1:])
+    return _matrices("eigvalsh", a, axes, (1,))
 
 
 def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, ...]:
@@ -116,7 +111,9 @@ def _names(function: str, a: NamedArray, axes: Axes) -> tuple[str, ...]:
     return names
 
 
-def _matrices(name: str, a: NamedArray, names: tuple[str, ...], out: Any) -> Any:
+def _matrices(name: str, a: NamedArray, axes: Axes, *out: tuple[int, ...]) -> Any:
+    """Call a function of matrices. `out` has the axes of each result: 0 for the rows, 1 for the columns."""
+    names = _names(name, a, axes)
     function = Positional(f"linalg.{name}")
 
     def of_matrices(x: Array) -> Any:
@@ -124,4 +121,5 @@ def _matrices(name: str, a: NamedArray, names: tuple[str, ...], out: Any) -> Any
         return tuple(found) if isinstance(found, tuple) else found
 
     of_matrices.__name__ = name  # for errors
-    return by_name(of_matrices, [names], out, broadcasts=True)(a)
+    outs = [tuple([names[i] for i in each]) for each in out]
+    return by_name(of_matrices, [names], outs if len(outs) > 1 else outs[0], broadcasts=True)(a)

@@ -92,11 +92,12 @@ def lstsq(a: NamedArray, b: NamedArray, *, axes: Axes, rtol: float | None = None
     check_named("lstsq", "a", a)
     system = _system("lstsq", a, b, axes)
     found: Any = _linear_solve.lstsq(system.matrix, system.b, axis=-1, rtol=rtol)
+    batch = interned(system.x[:-1])
     return found._replace(
         x=make(found.x, system.x),
-        residuals=make(found.residuals, interned(system.x[:-1])),
-        rank=make(found.rank, interned(system.stack)),
-        singular_values=make(found.singular_values, interned((*system.stack, "singular_value"))),
+        residuals=make(found.residuals, batch),
+        rank=make(found.rank, batch),
+        singular_values=make(found.singular_values, interned((*batch, "singular_value"))),
     )
 
 
@@ -105,8 +106,6 @@ class _System(NamedTuple):
 
     matrix: Any
     b: Any
-    stack: tuple[str, ...]
-    """The axes of the matrices, except the last two."""
     x: tuple[str, ...]
     residual: tuple[str, ...]
 
@@ -129,7 +128,7 @@ def _system(function: str, a: Any, b: NamedArray, axes: Axes) -> _System:
     way = step(b.names, (*batch, row), pad=True)
     result = interned((*batch, column))
     _axis.different(function, result)
-    return _System(matrix, b.array if way is None else stepped(b.array, way), stack, result, interned((*batch, row)))
+    return _System(matrix, b.array if way is None else stepped(b.array, way), result, interned((*batch, row)))
 
 
 def matrices(function: str, a: Any, axes: Axes) -> tuple[Any, tuple[str, ...], str, str]:

@@ -5,7 +5,7 @@ numbers, or arrays that broadcast to these axes by name. `xpand_extensions.rando
 `haliax.random`.
 """
 
-from typing import Any
+from typing import Any, Protocol
 
 from xpand.extend import Array, DType, is_array
 
@@ -14,7 +14,7 @@ from . import _axis
 from ._array import NamedArray, created, interned, make
 from ._axis import Axis, AxisSelector, AxisSpec
 from ._index import take
-from ._plans import check_named, position, without_axes
+from ._plans import check_named, documented, position, without_axes
 from ._shapes import broadcast_to, reordered
 
 __all__ = [
@@ -69,6 +69,32 @@ def _drawn(name: str, key: Array, shape: AxisSpec, *parameters: Any, **options: 
 
     options = {option: aligned(x) for option, x in options.items()}
     return created(getattr(positional, name)(key, *map(aligned, parameters), shape=sizes, **options), names)
+
+
+class Standard(Protocol):
+    """A distribution without parameters."""
+
+    def __call__(self, key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+        """Return an array with the given axes."""
+        ...
+
+
+def _standard(name: str, doc: str) -> Standard:
+    def draw(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
+        return _drawn(name, key, shape, dtype=dtype)
+
+    return documented(name, doc, draw, __name__)
+
+
+normal = _standard("normal", "Draw from the standard normal distribution.")
+exponential = _standard("exponential", "Draw from the exponential distribution.")
+cauchy = _standard("cauchy", "Draw from the Cauchy distribution.")
+gumbel = _standard("gumbel", "Draw from the Gumbel distribution.")
+laplace = _standard("laplace", "Draw from the Laplace distribution.")
+logistic = _standard("logistic", "Draw from the logistic distribution.")
+maxwell = _standard("maxwell", "Draw from the Maxwell distribution.")
+rademacher = _standard("rademacher", "Draw -1 or 1 with equal probability.")
+bits = _standard("bits", "Draw unsigned integers with random bits.")
 
 
 def randint(key: Array, shape: AxisSpec, minval: Any, maxval: Any, dtype: DType | None = None) -> NamedArray:
@@ -147,46 +173,6 @@ def choice(
     drawn = positional.choice(key, a.array.shape[i], sizes, replace=replace, p=p)
     found: NamedArray = take(a, a.names[i], make(drawn, interned(tuple([each.name for each in axes]))))
     return found
-
-
-def normal(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the standard normal distribution."""
-    return _drawn("normal", key, shape, dtype=dtype)
-
-
-def exponential(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the exponential distribution."""
-    return _drawn("exponential", key, shape, dtype=dtype)
-
-
-def cauchy(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the Cauchy distribution."""
-    return _drawn("cauchy", key, shape, dtype=dtype)
-
-
-def gumbel(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the Gumbel distribution."""
-    return _drawn("gumbel", key, shape, dtype=dtype)
-
-
-def laplace(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the Laplace distribution."""
-    return _drawn("laplace", key, shape, dtype=dtype)
-
-
-def logistic(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the logistic distribution."""
-    return _drawn("logistic", key, shape, dtype=dtype)
-
-
-def maxwell(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw from the Maxwell distribution."""
-    return _drawn("maxwell", key, shape, dtype=dtype)
-
-
-def rademacher(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw -1 or 1 with equal probability."""
-    return _drawn("rademacher", key, shape, dtype=dtype)
 
 
 def beta(key: Array, shape: AxisSpec, a: Real, b: Real, dtype: DType | None = None) -> NamedArray:
@@ -276,8 +262,3 @@ def f(key: Array, shape: AxisSpec, dfnum: Real, dfden: Real, dtype: DType | None
 def lognormal(key: Array, shape: AxisSpec, sigma: Real = 1.0, dtype: DType | None = None) -> NamedArray:
     """Draw from the log-normal distribution."""
     return _drawn("lognormal", key, shape, sigma, dtype=dtype)
-
-
-def bits(key: Array, shape: AxisSpec, dtype: DType | None = None) -> NamedArray:
-    """Draw unsigned integers with random bits."""
-    return _drawn("bits", key, shape, dtype=dtype)
