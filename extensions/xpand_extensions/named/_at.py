@@ -143,8 +143,8 @@ class NamedAt:
 
     def apply(self, function: Callable[[Array], Array], *, mode: str | None = None, **hints: bool) -> NamedArray:
         """Apply an elementwise function of arrays to the selected elements."""
-        picked, at, mode = self._at("apply", mode, hints)
-        return self._restored(picked, at.apply(function, mode=mode))
+        picked, at, known = self._at("apply", mode, hints)
+        return self._restored(picked, at.apply(function, mode=known))
 
     def get(self, *, mode: str | None = None, fill_value: Any = None, **hints: bool) -> NamedArray:
         """Return the selected elements."""
@@ -169,7 +169,7 @@ class NamedAt:
         return picked, positional_at(permuted(self._x, picked.names).array)[picked.entries or ...], mode
 
     def _updated(self, operation: str, values: Any, mode: str | None, hints: Mapping[str, bool]) -> NamedArray:
-        picked, at, mode = self._at(operation, mode, hints)
+        picked, at, known = self._at(operation, mode, hints)
         if isinstance(values, NamedArray):
             if extra := [name for name in values.names if name not in picked.selection]:
                 raise ValueError(
@@ -180,7 +180,7 @@ class NamedAt:
             values = broadcast_to(values, selection).array
         elif is_array(values) and len(values.shape):
             raise TypeError(f"at.{operation}: values must be a number or a NamedArray, got {describe(values)}")
-        return self._restored(picked, getattr(at, operation)(values, mode=mode))
+        return self._restored(picked, getattr(at, operation)(values, mode=known))
 
     def _restored(self, picked: Picked, x: Array) -> NamedArray:
         return permuted(make(x, picked.names), self._x.names)

@@ -5,7 +5,7 @@ Results belong to the library of the arguments. For numbers, that is the library
 """
 
 import math
-from typing import Any, Final
+from typing import Any
 
 from xpand import array_namespace
 from xpand.extend import Array, Device, DType, Namespace, checks, describe, device_of, is_array, namespace_or_default
@@ -168,12 +168,9 @@ def arange(
     return created(found if len(sizes) == 1 else xp.reshape(found, sizes), names)
 
 
-_SAMPLES: Final = 50
-
-
 def _one(function: str, axis: AxisSelector) -> tuple[tuple[str, ...], int]:
     name, size = _axis.selector(function, axis)
-    return (name,), _SAMPLES if size is None else size
+    return (name,), 50 if size is None else size
 
 
 def _floating(function: str, xp: Namespace, dtype: Any) -> DType | None:

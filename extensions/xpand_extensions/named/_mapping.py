@@ -168,7 +168,9 @@ def scan(
     def scanned(init: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
         leaves, structure = trees.flatten((args, kwargs), is_leaf=is_named)
         chosen = [_is_scanned(leaf, name, is_scanned) for leaf in leaves]
-        moved = [_first(leaf, name) for leaf, scanned in zip(leaves, chosen) if scanned]
+        moved = [
+            leaf.rearrange((name, ...)) if is_named(leaf) else leaf for leaf, scanned in zip(leaves, chosen) if scanned
+        ]
         sizes = {array_of(x).shape[0] for x in moved} | ({size} if size is not None else set())
         if len(sizes) != 1:
             raise ValueError(
@@ -198,10 +200,6 @@ def _is_scanned(leaf: Any, name: str, is_scanned: Callable[[Any], bool] | None) 
     if not is_array(leaf) or not len(leaf.shape):
         return False
     return is_scanned is None or bool(is_scanned(leaf))
-
-
-def _first(leaf: Any, name: str) -> Any:
-    return leaf.rearrange((name, ...)) if isinstance(leaf, NamedArray) else leaf
 
 
 def fold(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, Literal
 
 from xpand import array_namespace, comparison, is_concrete
-from xpand.extend import Array, DType, Namespace, checks, describe, device_of, is_array
+from xpand.extend import DType, checks, describe, is_array
 
 from .. import histograms, indexing, padding, sorting
 from . import _axis, _positional as positional
@@ -16,6 +16,7 @@ from ._plans import (
     Positional,
     aligned,
     along,
+    array_beside,
     array_like,
     array_of,
     check_named,
@@ -211,17 +212,10 @@ def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0
 def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
     if type(condition) is type(x) is type(y) and is_array(x):
         return array_namespace(condition, x, y).where(condition, x, y)
-    xp = namespace_of(condition, x, y)
-    if not is_array(condition):
-        condition = _array_beside(xp, condition, x, y)
-    if not is_array(x) and not is_array(y):
-        x = _array_beside(xp, x, condition)
-    return xp.where(condition, x, y)
-
-
-def _array_beside(xp: Namespace, number: Any, *others: Any) -> Array:
-    """Make an array on the device of the first array among others."""
-    return xp.asarray(number, device=next((device_of(each) for each in others if is_array(each)), None))
+    condition = array_beside(condition, x, y)
+    if not is_array(y):
+        x = array_beside(x, condition)
+    return namespace_of(condition, x, y).where(condition, x, y)
 
 
 _choose = elementwise("where", _where_by_position)

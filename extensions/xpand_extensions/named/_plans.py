@@ -81,12 +81,19 @@ def namespace_of(*operands: Any) -> Namespace:
     return array_namespace(*arrays) if arrays else default_namespace()
 
 
-def array_like(x: Any, like: Array) -> Array:
-    """Convert a number or lists of numbers to an array on the device of another one, of its data type if possible."""
+def array_beside(x: Any, *others: Any) -> Array:
+    """Convert a number, or lists of numbers, to an array on the device of the first array among others."""
     if is_array(x):
         return x
-    xp = array_namespace(like)
-    found = xp.asarray(x, device=device_of(like))
+    device = next((device_of(each) for each in others if is_array(each)), None)
+    return namespace_of(*others).asarray(x, device=device)
+
+
+def array_like(x: Any, like: Array) -> Array:
+    """Convert a number, or lists of numbers, to an array like another one, of its data type if possible."""
+    xp, found = array_namespace(like), array_beside(x, like)
+    if found is x:
+        return found
     kinds = ("bool", "integral", "real floating", "complex floating")
     rank, own = [[xp.isdtype(each.dtype, kind) for kind in kinds].index(True) for each in (found, like)]
     return xp.astype(found, like.dtype) if rank <= own else found

@@ -38,7 +38,8 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
     """
     check_named("to_xarray", "x", x)
     xarray = import_optional("xarray", "named.to_xarray")
-    fitting = {key: each for key, each in (coords or {}).items() if _dims(key, each) <= set(x.names)}
+    given = xarray.Dataset(coords=coords).coords
+    fitting = {key: each for key, each in given.items() if set(each.dims) <= set(x.names)}
     found = xarray.DataArray(x.array, dims=x.names, coords=fitting, name=name)
     if array_namespace(found.data) is not array_namespace(x.array):
         raise TypeError(
@@ -46,16 +47,6 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
             'convert(x, "numpy")'
         )
     return found
-
-
-def _dims(name: Any, coordinate: Any) -> set[Any]:
-    """Return the dimensions of a coordinate: an object of xarray, a tuple, an array or a scalar."""
-    if hasattr(coordinate, "dims"):
-        return set(coordinate.dims)
-    if isinstance(coordinate, tuple):
-        return {coordinate[0]} if isinstance(coordinate[0], str) else set(coordinate[0])
-    is_scalar = isinstance(coordinate, str) or getattr(coordinate, "shape", None) == ()
-    return set() if is_scalar or not hasattr(coordinate, "__len__") else {name}
 
 
 def from_xarray(array: Any, /) -> tuple[NamedArray, dict[str, Any]]:

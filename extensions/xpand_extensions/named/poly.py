@@ -7,13 +7,13 @@ otherwise `DEFAULT_POLY_AXIS_NAME`. The module can be called like its function `
 from typing import Any, Final
 
 from xpand import array_namespace, polynomial
-from xpand.extend import Array, device_of, is_array
+from xpand.extend import Array
 
 from .._modules import make_callable
 from . import _axis
 from ._array import NamedArray, check_rank, created
 from ._axis import AxisSelector
-from ._plans import array_like, array_of, check_named, namespace_of
+from ._plans import array_beside, array_like, array_of, check_named
 
 __all__ = [
     "DEFAULT_POLY_AXIS_NAME",
@@ -46,9 +46,7 @@ def _coefficients(function: str, *arguments: Any) -> tuple[tuple[str, ...], list
         if len(x.names) != 1:
             raise ValueError(f"{function}: takes arrays of one axis, got {_axis.written(x.shape.items())}")
     values = [array_of(x) for x in arguments]
-    like = next((x for x in values if is_array(x)), None)
-    device = None if like is None else device_of(like)
-    arrays = [x if is_array(x) else namespace_of(*values).asarray(x, device=device) for x in values]
+    arrays = [array_beside(x, *values) for x in values]
     return named[0].names if named else (DEFAULT_POLY_AXIS_NAME,), arrays
 
 
