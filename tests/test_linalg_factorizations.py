@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import linalg
+from xpand_extensions.vmap import vmap
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -235,6 +236,13 @@ def test_lu_of_every_type_and_shape(library: Library, dtype: str, shape: tuple[i
     assert tuple(permutation.shape) == shape[:-1]
     assert tuple(lower.shape) == (*shape[:-1], size)
     assert tuple(upper.shape) == (*shape[:-2], size, shape[-1])
+
+
+def test_lu_mapped_twice(eager_library: Library) -> None:
+    x = normal(2, 3, 4, 4)
+    found = vmap(vmap(linalg.lu))(eager_library.asarray(x))
+    for result, expected in zip(found, lu_reference(x)):
+        eager_library.assert_equal(result, expected, rtol=1e-12, atol=1e-12)
 
 
 def test_singular_matrices(library: Library) -> None:

@@ -82,6 +82,13 @@ def A_of(x: Any, a: Any) -> Any:
     return a if namespace is None else namespace.wrap(a)
 
 
+@unless(lambda eager_library: eager_library.id == "jax")  # by JAX's own rule, which compiles for seconds
+def test_second_derivatives_by_forward_mode(eager_library: Library) -> None:
+    solution = lambda t: root(lambda x, t: x**3 + x - t, 0.0 * t, args=(t,)).x  # x = 1 at t = 2
+    found = jacfwd(jacfwd(solution))(eager_library.asarray(2.0))
+    eager_library.assert_equal(found, np.asarray(-6.0 / 4.0**3), rtol=1e-9)
+
+
 def test_of_batches_of_minima() -> None:
     f = lambda x, b: array_namespace(x).sum((x - b) ** 2 + 0.1 * x**4, axis=-1)
     solve = lambda b: minimize(f, 0.0 * b, args=(b,), batch_ndim=1, method="bfgs", atol=1e-11).x

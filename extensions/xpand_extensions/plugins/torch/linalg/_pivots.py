@@ -19,6 +19,7 @@ def order_of(factors: Array, pivots: Array) -> Array:
                 order[row], order[other - 1] = order[other - 1], order[row]
             orders.append(order)
         return torch.tensor(orders, dtype=torch.int64, device=factors.device).reshape(*stack, rows)
-    matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
+    # `unpack_data=False` fails under two levels of vmap.
+    matrix = torch.lu_unpack(factors.detach(), pivots)[0]
     # Column j of the permutation matrix has its 1 in the row that row j came from.
     return matrix.real.argmax(dim=-2)
