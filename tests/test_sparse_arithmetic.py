@@ -80,6 +80,17 @@ def test_data_types(library: Library, dtype: str) -> None:
     library.assert_equal(sparse.sum(a, axis=0), _sum(x, library))
 
 
+@pytest.mark.parametrize("format", ["coo", "csr"])
+def test_differences_are_taken_in_the_common_type(library: Library, format: str) -> None:
+    parts = (OTHER_VALUES.astype(np.int8), OTHER_ROWS, OTHER_COLUMNS)
+    small = sparse.convert(coo(*map(library.asarray, parts)), format)
+    values = np.asarray([1, 2, 3, 4, 5], dtype=np.uint8)
+    unsigned = sparse.convert(coo(*map(library.asarray, (values, ROWS, COLUMNS))), format)
+    expected = dense_of(*parts).astype(np.int16) - dense_of(values, ROWS, COLUMNS)
+    assert_means(library, small - unsigned, expected, format)
+    assert_means(library, unsigned - small, -expected, format)
+
+
 def _sum(x: np.ndarray, library: Library) -> np.ndarray:
     return np.asarray(library.to_numpy(library.xp.sum(library.asarray(x), axis=0)))
 

@@ -55,7 +55,7 @@ def add(a: Any, b: Any, /) -> Any:
     a, b = _pair("add", a, b)
     if not isinstance(a, Sparse) or not isinstance(b, Sparse):
         return _dense_sum("add", a, b, 1)
-    return _sum("add", a, b)
+    return _sum("add", a, b, 1)
 
 
 def subtract(a: Any, b: Any, /) -> Any:
@@ -70,8 +70,7 @@ def subtract(a: Any, b: Any, /) -> Any:
     a, b = _pair("subtract", a, b)
     if not isinstance(a, Sparse) or not isinstance(b, Sparse):
         return _dense_sum("subtract", a, b, -1)
-    _numeric("subtract", a, b)
-    return _sum("subtract", a, b._replace(-b.values))
+    return _sum("subtract", a, b, -1)
 
 
 def multiply(a: Any, b: Any, /) -> Any:
@@ -173,9 +172,11 @@ def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
     return total
 
 
-def _sum(function: str, a: Sparse, b: Sparse) -> Any:
+def _sum(function: str, a: Sparse, b: Sparse, sign: int) -> Any:
     _numeric(function, a, b)
     a, b = promoted(function, a, b)
+    if sign < 0:
+        b = b._replace(-b.values)
     if same_positions(a, b):
         return with_promises(a, b, a.values + b.values)
     return by_coordinates(_union, a, b)

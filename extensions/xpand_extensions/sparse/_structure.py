@@ -86,7 +86,11 @@ def sort(a: Sparse, /) -> Any:
     array([2., 1.])
     """
     a = container("sort", a)
-    return a if a.is_sorted else by_coordinates(_sorted, a)
+    if a.is_sorted:
+        return a
+    found = by_coordinates(_sorted, a)
+    found._is_unique |= a.is_unique  # the conversion from coordinates does not know this of an abstract pattern
+    return found
 
 
 def _sorted(a: COO) -> COO:
