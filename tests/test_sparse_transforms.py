@@ -55,6 +55,17 @@ def test_gradients_have_the_pattern(lib: Library, format: str) -> None:
 
 
 @DIFFERENTIATING
+def test_nonzero_elements_are_known_inside_derivatives(lib: Library) -> None:
+    def squares(x: object, other: object) -> object:
+        a = sparse.eliminate_zeros(sparse.from_dense(x, nse=12))
+        return sparse.sum(sparse.square(a)) + sparse.sum(a * sparse.from_dense(other))
+
+    other = 2.0 * DENSE + np.eye(3, 4)
+    found = autodiff.grad(squares)(lib.asarray(DENSE), lib.asarray(other))
+    lib.assert_equal(found, 2.0 * DENSE + np.where(DENSE != 0.0, other, 0.0))
+
+
+@DIFFERENTIATING
 def test_jacobians_are_batches_over_the_pattern(lib: Library) -> None:
     a, x = made(lib), lib.asarray(X)
     expected = np.zeros((3, 3, 4))

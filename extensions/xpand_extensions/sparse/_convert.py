@@ -13,7 +13,7 @@ from . import _checks as checks
 from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
-from ._pattern import along, are_concrete, eagerly, flat, joined_index, pattern_work, summed
+from ._pattern import along, are_concrete, eagerly, flat, full, joined_index, pattern_work, summed
 from ._products import check_parts, csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
@@ -332,7 +332,7 @@ def from_dense(
         A sorted container; all entries but padding have different positions.
 
     Raises:
-        TypeError: `x` is not an array, or lazy or traced without `nse`.
+        TypeError: `x` is not an array; or no `nse` under `jit` or `vmap`, or for a lazy array.
         ValueError: An unknown format, axes that don't fit, more positions than `nse`, or `nse` above 0 for an array
             without elements.
 
@@ -350,18 +350,18 @@ def from_dense(
             f"from_dense: {x.ndim} axes with batch_ndim={batch} and dense_ndim={dense} leave {sparse_ndim} sparse "
             f"axes; {format} takes {'one or more' if format == 'coo' else 'two, and no dense ones'}"
         )
-    if nse is None and not is_concrete(x):
+    is_nonzero = pattern_work(partial(nonzero_in_any, axes=(*range(batch), *range(x.ndim - dense, x.ndim))), x)
+    if nse is None and not are_concrete(is_nonzero):
         raise TypeError(
             "from_dense: the number of nonzero elements isn't known under jit and vmap, nor for lazy arrays; give `nse`"
         )
-    is_nonzero = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
-    if batch or dense:
-        others = (*range(batch), *range(x.ndim - dense, x.ndim))
-        is_nonzero = xp.any(is_nonzero, axis=others)
     sizes = tuple(x.shape[batch : x.ndim - dense])
     if nse and 0 in sizes:
         raise ValueError(f"from_dense: nse={nse} must be 0, since x of shape {tuple(x.shape)} has no elements")
-    coords = indexing.nonzero(is_nonzero, size=nse) if nse is not None else xp.nonzero(is_nonzero)
+    if nse is None:
+        coords = eagerly(lambda mask: array_namespace(mask).nonzero(mask), is_nonzero)
+    else:
+        coords = indexing.nonzero(is_nonzero, size=nse)
     values = _picked(xp, x, coords, batch)
     if nse is not None:
         count = xp.sum(xp.astype(is_nonzero, index_dtype(xp)))
@@ -371,6 +371,12 @@ def from_dense(
         values = xp.where(used, values, xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x)))
     made = COO._of(values, coords, (sizes, nse is None, nse is None, dense))
     return convert(made, format)
+
+
+def nonzero_in_any(x: Array, *, axes: tuple[int, ...]) -> Array:
+    """Return whether an element is not zero at any index along some axes, which are removed."""
+    is_nonzero = x != full(x, 0)
+    return array_namespace(x).any(is_nonzero, axis=axes) if axes else is_nonzero
 
 
 def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:

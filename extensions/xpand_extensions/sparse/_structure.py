@@ -1,5 +1,6 @@
 """The structure of sparse arrays: duplicates, order, stored zeros, triangles, axes."""
 
+from functools import partial
 from math import prod
 from typing import Any, cast
 
@@ -9,9 +10,9 @@ from xpand.extend import Array, checks as _arguments
 from .._bounds import index_dtype
 from . import _checks as checks, _pattern as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
-from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
+from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, nonzero_in_any, tocoo
 from ._operands import by_coordinates, chosen, coo_of
-from ._pattern import along, are_concrete, coords_of, eagerly, flat, full, merge, merged_values, pattern_work
+from ._pattern import along, are_concrete, coords_of, flat, full, merge, merged_values, pattern_work
 
 
 def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
@@ -110,13 +111,13 @@ def eliminate_zeros(a: Sparse, /) -> Any:
     """Remove the entries whose value is zero, in all lanes that share a pattern.
 
     Args:
-        a: A container whose values are known. Entries at one position are summed first.
+        a: A container whose values are known, also inside derivatives. Entries at one position are summed first.
 
     Returns:
         A container of the same format, sorted and unique.
 
     Raises:
-        TypeError: `a` is not sparse, or its values aren't known: traced or lazy.
+        TypeError: `a` is not sparse, or its values aren't known, under `jit` and `vmap` and for lazy arrays.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -124,23 +125,19 @@ def eliminate_zeros(a: Sparse, /) -> Any:
     <COO of shape (3,), 1 entries of float64>
     """
     a = container("eliminate_zeros", a)
-    if not are_concrete(a.values, *a.pattern):
+    if not are_concrete(_is_nonzero(a), *a.pattern):
         raise TypeError(
             "eliminate_zeros: the number of nonzero values isn't known under jit and vmap, nor for lazy arrays; leave "
             "the zeros in, they are harmless, or call it before"
         )
-    return by_coordinates(_without_zeros, sum_duplicates(a))
+    return by_coordinates(lambda coo: chosen(coo, lambda mask, *coords: mask, _is_nonzero(coo)), sum_duplicates(a))
 
 
-def _without_zeros(a: COO) -> COO:
-    def work(values: Array) -> Array:
-        xp = array_namespace(values)
-        is_nonzero = values != full(values, 0)
-        batch = a.batch_ndim if a.coords[0].ndim == 1 else 0
-        others = (*range(batch), *range(a.batch_ndim + 1, values.ndim))
-        return xp.any(is_nonzero, axis=others) if others else is_nonzero
-
-    return chosen(a, lambda is_nonzero, *coords: is_nonzero, eagerly(work, a.values))
+def _is_nonzero(a: Sparse) -> Array:
+    """Return whether entries are not zero, in one of the lanes that share the pattern."""
+    batch = a.batch_ndim if a.pattern[0].ndim == 1 else 0
+    axes = (*range(batch), *range(a.batch_ndim + 1, a.values.ndim))
+    return pattern_work(partial(nonzero_in_any, axes=axes), a.values)
 
 
 def tril(a: Sparse, /, *, k: int = 0) -> Any:
