@@ -239,6 +239,16 @@ def test_scipys_methods(method: str) -> None:
     assert int(result.function_evaluations) > 3
 
 
+@pytest.mark.parametrize("method", ["powell", "tnc", "cobyla", "cobyqa", "slsqp"])
+def test_scipys_methods_with_a_fixed_variable(method: str) -> None:
+    bounds = np.asarray([0.5, -1.0, -np.inf]), np.asarray([0.5, 1.0, np.inf])
+    f = lambda x: array_namespace(x).sum((x - 2.0) ** 2)
+    points = []
+    found = minimize(f, np.zeros(3), method=method, bounds=bounds, callback=lambda result: points.append(result.x))
+    np.testing.assert_allclose(found.x, [0.5, 1.0, 2.0], rtol=1e-3)
+    assert {x[0] for x in points} == {0.5}
+
+
 @pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "GD", "Nelder-Mead", "Newton-CG", "auto", None])
 def test_names_of_others(method: str | None) -> None:
     result = minimize(lambda x: array_namespace(x).sum((x - 1.0) ** 2), np.zeros(2), method=method)

@@ -91,6 +91,8 @@ class _Host:
     def __init__(self, functions: Functions, name: str, start: Array, box: Box, limits: Limits, callback: Any) -> None:
         self.functions, self.name, self.method = functions, name, _METHODS[name]
         self.box, self.limits, self.callback = box, limits, callback
+        self.moving: Any = ...
+        """The indices of the variables whose bounds differ."""
         self.host = namespace("numpy")
         self.like = start
         self.batch, self.n = tuple(start.shape[:-1]), start.shape[-1]
@@ -195,6 +197,7 @@ class _Host:
                 for bound, each in ((self.box.lower, -1.0), (self.box.upper, 1.0))
             )
             given["bounds"] = list(zip(lower, upper))
+            self.moving = lower < upper
         return given
 
     def measured(self, x: Any) -> tuple[Any, Any, Any]:
@@ -238,10 +241,12 @@ class _Host:
 
     def notify(self, x: Any, *rest: Any) -> None:
         """Record a step of SciPy's method."""
-        self.points[self.number] = x
+        point = self.points[self.number]
+        # COBYLA omits variables whose bounds are equal.
+        point[self.moving if len(x) < self.n else ...] = x
         self.counts[self.number, 0] += 1
         if self.report is not None or self.limits.record:
-            fun, _, optimality = self.measured(x)
+            fun, _, optimality = self.measured(point)
             self.record_values(fun, optimality)
             if self.report is not None:
                 self.report(int(self.counts[self.number, 0]), float(fun))
