@@ -121,6 +121,16 @@ def test_layouts_of_numpy(layout: str, target: Library) -> None:
     np.testing.assert_array_equal(x, native)
 
 
+@pytest.mark.parametrize("copy", [None, True])
+def test_negative_strides_of_a_library_over_numpy(copy: bool | None) -> None:
+    """PyTorch's own function would end the process."""
+    strict = next(library for library in LIBRARIES if library.id == "strict")
+    x = strict.asarray([[1.0, 2.0], [3.0, 4.0]])[::-1, ::-1]
+    np.testing.assert_array_equal(convert(x, "torch", copy=copy), [[4.0, 3.0], [2.0, 1.0]])
+    with pytest.raises(ValueError, match="negative strides"):
+        convert(x, "torch", copy=False)
+
+
 @pytest.mark.parametrize("target", [library for library in LIBRARIES if library.id != "torch"], ids=str)
 def test_layouts_of_torch(target: Library) -> None:
     x = torch.arange(24.0).reshape(4, 6)

@@ -74,6 +74,16 @@ def test_keywords_of_pytorch_stay() -> None:
         xp.add(u, u, alpha=2)
 
 
+@pytest.mark.parametrize("copy", [None, True])
+def test_from_dlpack_with_negative_strides(copy: bool | None) -> None:
+    """PyTorch's own function would end the process."""
+    x = np.arange(6.0).reshape(2, 3)[:, ::-1]
+    same(xp.from_dlpack(x, copy=copy), x)
+    with pytest.raises(BufferError, match="negative strides"):
+        xp.from_dlpack(x, copy=False)
+    assert xp.from_dlpack(x[:, ::-1]).data_ptr() == x[:, ::-1].ctypes.data
+
+
 # Data types
 
 

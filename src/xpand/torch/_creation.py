@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -14,7 +15,20 @@ from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import SIGNED, to_signed
 
-__all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "meshgrid", "ones", "tril", "triu", "zeros"]
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "full",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "tril",
+    "triu",
+    "zeros",
+]
 
 _Shape = int | tuple[int, ...]
 
@@ -61,6 +75,23 @@ def _items(obj: Any) -> Any:
     if isinstance(obj, list | tuple):
         return [_items(o) for o in obj]
     return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
+    """Return an array that shares the memory of `x`, or a copy of it if PyTorch does not support its memory layout."""
+    if not _has_negative_strides(x):
+        return torch.from_dlpack(x, device=device, copy=copy)
+    if copy is False:
+        raise BufferError("from_dlpack: x has negative strides, so PyTorch needs a copy, which copy=False forbids")
+    return torch.from_numpy(np.array(np.from_dlpack(x), order="C")).to(device=device)
+
+
+def _has_negative_strides(x: Any) -> bool:
+    """Return whether the memory of `x` has negative strides, at which PyTorch would end the process."""
+    try:
+        return not isinstance(x, Tensor) and any(stride < 0 for stride in np.from_dlpack(x).strides)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # not on the CPU, or no type of NumPy
+        return False
 
 
 def _of_shape(native: Callable[..., Array], doc: str) -> Callable[..., Array]:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from xpand import is_concrete
+from xpand import is_concrete, torch as xp
 from xpand.extend import LibraryArray as Array, Namespace
 from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer, exported as export, from_pointer as pointed
@@ -104,7 +104,7 @@ def _why_copied(x: Any) -> str:
 
 def _from_dlpack(x: Any, copy: bool | None) -> tuple[Any, bool]:
     try:
-        return torch.from_dlpack(x), False
+        return xp.from_dlpack(x, copy=False if copy is False else None), False
     except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         # Libraries raise different errors for unsupported arrays, such as those on several devices or of 4-bit types.
         if copy is False:
