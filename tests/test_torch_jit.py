@@ -289,3 +289,13 @@ def test_a_step_around_another_loop_is_not_compiled(monkeypatch: pytest.MonkeyPa
     function = repeated(repeated(torch.sin))
     np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
     assert len(names) == 1
+
+
+def test_autocast_is_part_of_the_signature() -> None:
+    product = jit(lambda x: x @ x, compiler="eager")
+    x = torch.ones(2, 2)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert product(x).dtype is torch.bfloat16
+    assert product(x).dtype is torch.float32
+    with torch.autocast("cpu", dtype=torch.float16):
+        assert product(x).dtype is torch.float16

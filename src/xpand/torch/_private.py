@@ -235,6 +235,9 @@ count_modes: Callable[[], int] = _function("torch._C:_len_torch_dispatch_stack")
 count_function_modes: Callable[[], int] = _function("torch._C:_len_torch_function_stack")
 """Count the active modes that handle functions, such as a default device. Public: none."""
 
+is_autocast_active: Callable[[], bool] = _function("torch._C:_is_any_autocast_enabled")
+"""Return whether `torch.autocast` is in use for any device. Public: `torch.is_autocast_enabled`, for one device."""
+
 
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
 def is_graph_mode_active() -> bool:

@@ -4,7 +4,7 @@ A call looks up its program by shapes, data types, strides and devices, which ta
 torch.compile's guards.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
@@ -76,8 +76,13 @@ def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
         torch.get_default_dtype(),
         # A default device is a function mode. Read it only if there is one: this takes a microsecond.
         torch.get_default_device() if private.count_function_modes() else None,
+        _autocast_dtypes({x.device.type for x in leaves}) if private.is_autocast_active() else None,
         *tensors,
     )
+
+
+def _autocast_dtypes(devices: Iterable[str]) -> frozenset[Any]:
+    return frozenset([(x, torch.get_autocast_dtype(x)) for x in devices if torch.is_autocast_enabled(x)])
 
 
 make_graph = traced_with(lambda function, leaves: Graph(function, leaves, "make_graph").module)
