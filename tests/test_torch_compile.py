@@ -10,6 +10,7 @@ import torch
 from xpand import _kinds
 from xpand_extensions import linalg
 from xpand_extensions._dtypes import is_narrow
+from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import ShapeDtype, io_callback, pure_callback
 from xpand_extensions.scatter import segment_sum
 
@@ -41,3 +42,9 @@ def test_data_types_of_other_libraries_are_not_looked_at() -> None:
     x = torch.eye(2)
     found = torch.compile(linalg.expm, fullgraph=True, backend="eager")(x)
     torch.testing.assert_close(found, torch.linalg.matrix_exp(x))
+
+
+def test_gradients_within_torch_compile() -> None:
+    """Dynamo can't flatten a tree with an empty dictionary, such as that of no keyword arguments."""
+    compiled = torch.compile(grad(lambda x: torch.sum(x**3)), fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(T3), 3.0 * T3**2)

@@ -70,7 +70,7 @@ class Chosen:
         """Select the arguments at the positions `numbers`, for the transformation `name`; the others are constants."""
         positions = positions_of(name, numbers, len(args))
         chosen = tuple(args[position] for position in positions)
-        self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
+        self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, *kwargs.values()))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
         # Do not use a method of this object: a cycle of references would keep the arguments alive until garbage
