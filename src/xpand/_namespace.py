@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from numbers import Number
 from typing import Any, Final
 
-from ._imports import import_module, untraced
+from ._imports import import_module, trace_instead, untraced
 from .typing import Array, ArrayLike, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
@@ -438,6 +438,9 @@ def without_numpy_warnings() -> AbstractContextManager[Any]:
         **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
     )
     return context
+
+
+trace_instead(without_numpy_warnings, lambda: nullcontext())
 
 
 def _namespace_test(name: str) -> Callable[[Any], bool]:
