@@ -15,7 +15,7 @@ from tests.operations import Case, Check, check_values, checked
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions import UnsupportedError
 from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient, value_and_grad
-from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
+from xpand_extensions.control_flow import _trees, cond, fori_loop, scan, switch, while_loop
 from xpand_extensions.jit import ShapeDtype, jit, pure_callback
 from xpand_extensions.vmap import vmap
 
@@ -365,7 +365,9 @@ def test_steps_stop_early_under_vmap(eager_library: Library) -> None:
     eager_library.assert_equal(found, [9.0, 9.0, 9.0, 9.25])
 
 
-def test_compiled_on_torch() -> None:
+def test_compiled_on_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first loop of a process may be one that torch.compile traces."""
+    monkeypatch.setattr(_trees, "_BOOL", {})
     torch.compiler.reset()
     compiled = torch.compile(
         lambda a: (root(a)[0], fori_loop(0, 20, lambda i, x: x + i, a)), fullgraph=True, backend="eager"

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 import optree
 
 from xpand import array_namespace, trees
-from xpand.extend import Array, DType, checks, describe, same_structure
+from xpand.extend import Array, DType, checks, describe, same_structure, trace_instead
 
 from .._captures import Opaque
 from .._transforms import as_array, promoted_number, weak_numbers
@@ -352,12 +352,19 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     if tuple(value.shape) != () or checks.kind(array_namespace(value), value.dtype) != "bool":
         remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
         raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {remedy}")
-    if len(_BOOL) < _MOST:
-        _BOOL[type(value)] = value.dtype
+    _store(type(value), value.dtype)
     return value
 
 
 _BOOL: Final[dict[type, DType]] = {}
+
+
+def _store(kind: type, dtype: DType) -> None:
+    if len(_BOOL) < _MOST:
+        _BOOL[kind] = dtype
+
+
+trace_instead(_store, lambda kind, dtype: None)  # `torch.while_loop` forbids side effects
 """The boolean data type of arrays that `scalar_bool` has checked, by their type."""
 _MOST: Final = 64
 
