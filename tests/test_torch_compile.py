@@ -11,6 +11,7 @@ from xpand import _kinds
 from xpand_extensions import linalg
 from xpand_extensions._dtypes import is_narrow
 from xpand_extensions.autodiff import grad
+from xpand_extensions.control_flow import while_loop
 from xpand_extensions.jit import ShapeDtype, io_callback, pure_callback
 from xpand_extensions.scatter import segment_sum
 
@@ -48,3 +49,11 @@ def test_gradients_within_torch_compile() -> None:
     """Dynamo can't flatten a tree with an empty dictionary, such as that of no keyword arguments."""
     compiled = torch.compile(grad(lambda x: torch.sum(x**3)), fullgraph=True, backend="eager")
     torch.testing.assert_close(compiled(T3), 3.0 * T3**2)
+
+
+def test_gradients_in_loops_within_torch_compile() -> None:
+    """PyTorch's loops forbid side effects, such as storing the types of arrays."""
+    slope = grad(lambda x: torch.sum(x * x))
+    descent = lambda x: while_loop(lambda x: torch.sum(x * x) > 1.0, lambda x: x - 0.25 * slope(x), x)
+    compiled = torch.compile(descent, fullgraph=True, backend="eager")
+    torch.testing.assert_close(compiled(T3), T3 / 4.0)

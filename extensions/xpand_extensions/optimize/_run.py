@@ -352,7 +352,7 @@ def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[
 
 def _copied(x: Array) -> Array:
     """Copy a starting point: it may become the result, which must not share memory. JAX's arrays are immutable."""
-    return x if is_jax_array(x) or not is_concrete(x) else array_namespace(x).asarray(x, copy=True)
+    return x if not is_concrete(x) or is_jax_array(x) else array_namespace(x).asarray(x, copy=True)
 
 
 def record_of(state: Any) -> Record:
