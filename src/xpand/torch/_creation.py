@@ -15,20 +15,8 @@ from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import SIGNED, to_signed
 
-__all__ = [
-    "arange",
-    "asarray",
-    "empty",
-    "eye",
-    "from_dlpack",
-    "full",
-    "linspace",
-    "meshgrid",
-    "ones",
-    "tril",
-    "triu",
-    "zeros",
-]
+__all__ = ["arange", "asarray", "empty", "eye", "from_dlpack", "full", "linspace", "meshgrid", "ones", "tril", "triu"]
+__all__ += ["zeros"]
 
 _Shape = int | tuple[int, ...]
 

@@ -13,21 +13,8 @@ from ..typing import Device, DType
 from ._dtypes import KINDS
 
 _XP: Any = sys.modules[__package__]
-_DTYPES: dict[str, DType] = {
-    "bool": torch.bool,
-    "int8": torch.int8,
-    "int16": torch.int16,
-    "int32": torch.int32,
-    "int64": torch.int64,
-    "uint8": torch.uint8,
-    "uint16": torch.uint16,
-    "uint32": torch.uint32,
-    "uint64": torch.uint64,
-    "float32": torch.float32,
-    "float64": torch.float64,
-    "complex64": torch.complex64,
-    "complex128": torch.complex128,
-}
+_NAMES = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64 complex64 complex128"
+_DTYPES: dict[str, DType] = {name: getattr(torch, name) for name in _NAMES.split()}
 
 
 class NamespaceInfo:

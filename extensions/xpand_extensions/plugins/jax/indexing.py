@@ -72,14 +72,8 @@ def _positions(mask: Array, size: int) -> Array:
     return jnp.nonzero(mask, size=size, fill_value=mask.shape[0])[0]
 
 
-@partial(jax.jit, static_argnums=(2, 3))
-def _masked(x: Array, mask: Array, axis: int, size: int, fill_value: Array | None) -> Array:
-    return masked(_positions, x, mask, axis, size, fill_value)
-
-
-@partial(jax.jit, static_argnums=(1, 2))
-def _nonzero(x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
-    return nonzero_padded(_positions, x, size, fill_value)
+_masked = jax.jit(partial(masked, _positions), static_argnums=(2, 3))
+_nonzero = jax.jit(partial(nonzero_padded, _positions), static_argnums=(1, 2))
 
 
 def boolean_mask(x: Array, mask: Array, /, *, axis: int = 0, size: Any = None, fill_value: Any = None) -> Array:

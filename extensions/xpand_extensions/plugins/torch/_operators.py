@@ -45,7 +45,7 @@ def define_operation(
         return operation(*moved), 0
 
     _LIBRARY.impl(name, run, "CompositeExplicitAutograd")
-    torch.library.register_fake(f"xpand::{name}", _without_values, lib=_LIBRARY)
+    torch.library.register_fake(f"xpand::{name}", lambda *args: args[-1].new_empty(args[-1].shape), lib=_LIBRARY)
     torch.library.register_vmap(f"xpand::{name}", mapped, lib=_LIBRARY)
 
     def constant(*args: Any) -> Array:
@@ -78,11 +78,6 @@ def _with_partials(constant: Callable[..., Array], partials: Partials) -> Callab
         return call(Rule(lambda *xs: (constant(*options, *xs),), forward, pull, push), tensors)[0]
 
     return apply
-
-
-def _without_values(*args: Any) -> Array:
-    like = args[-1]
-    return torch.empty(like.shape, dtype=like.dtype, device=like.device)
 
 
 def _moved(x: Array, axis: int | None, size: int) -> Array:

@@ -55,12 +55,8 @@ def histogram(x: Array, /, bins: Any = 10, *, range: Any = None, **options: Any)
         if isinstance(bins, int):
             return Histogram(*map(torch.from_numpy, host.histogram(x.numpy(force=True), bins, range=range)))
         if _on_host(bins):
-            return Histogram(on_host(_counts, x, bins), bins)
+            return Histogram(on_host(lambda x, edges: host.histogram(x, edges).hist, x, bins), bins)
     return pieces.histogram_by(_find, x, bins, range=range, **options)
-
-
-def _counts(x: Any, edges: Any) -> Any:
-    return host.histogram(x, edges).hist
 
 
 def is_ascending(edges: Array, /) -> Array:

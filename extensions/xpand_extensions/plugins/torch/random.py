@@ -224,12 +224,9 @@ _CORRECTION: Final = define_operation(
 )
 
 
-def _correction(u: Array, span: Array, low: Array) -> Array:
-    return _CORRECTION(span.expand(u.shape), low.expand(u.shape), u)
-
-
 def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
-    return scales.scaled(key, u, minval, maxval, correction=_correction)
+    correction = lambda u, span, low: _CORRECTION(span.expand(u.shape), low.expand(u.shape), u)
+    return scales.scaled(key, u, minval, maxval, correction=correction)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:

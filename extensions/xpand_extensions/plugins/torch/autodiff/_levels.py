@@ -273,13 +273,10 @@ def over_lanes(interpreter: Any, axes: Any) -> Callable[[Callable[..., Any]], Ca
 
         def call(*args: Any) -> Any:
             positions = (0,) * len(args) if axes == 0 else axes
-            return over(at_position, (0, *positions))(_positions(size, args), *args)
+            device = next((x.device for x in trees.leaves(args) if isinstance(x, torch.Tensor)), None)
+            numbers = torch.arange(size, dtype=torch.int32, device=device)
+            return over(at_position, (0, *positions))(numbers, *args)
 
         return call
 
     return mapped
-
-
-def _positions(size: int, args: Any) -> Array:
-    device = next((x.device for x in trees.leaves(args) if isinstance(x, torch.Tensor)), None)
-    return torch.arange(size, dtype=torch.int32, device=device)

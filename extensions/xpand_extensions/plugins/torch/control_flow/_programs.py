@@ -4,8 +4,7 @@ PyTorch 2.13 has operators for loops, but TorchInductor raises for most of them:
 captured, if the memory layout of the carry changes, and under vmap.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import torch
@@ -34,7 +33,9 @@ class Step:
         that `fixed` returns.
         """
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
-        with _without_outer_traces(arrays):
+        mode = private.fake_mode_of(arrays) or without_values()
+        # Outside of all traces and levels.
+        with private.without_levels(), private.without_functional_mode(), disable_proxy_modes_tracing(), mode:
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         _check_constants(self.module)
@@ -57,19 +58,6 @@ class Step:
             with tracing():
                 self._run = compiled_graph("a step of a loop", self.module, without_values(), arrays)
         return tuple(self._run(*arrays))
-
-
-@contextmanager
-def _without_outer_traces(arrays: Sequence[Array]) -> Iterator[None]:
-    """Leave all outer traces and levels in a `with` block."""
-    mode = private.fake_mode_of(arrays) or without_values()
-    no_levels, no_functions, no_graph = (
-        private.without_levels(),
-        private.without_functional_mode(),
-        disable_proxy_modes_tracing(),
-    )
-    with no_levels, no_functions, no_graph, mode:
-        yield
 
 
 def _check_constants(module: Any) -> None:
@@ -126,7 +114,12 @@ def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         carried: The number of arrays in the carry.
     """
     first = Step(holds, arrays)
-    step = Step(lambda *xs: _with_condition(holds, body(*xs), xs[carried:]), arrays, carried)
+
+    def body_and_condition(*xs: Array) -> Arrays:
+        carry = body(*xs)
+        return (*carry, *holds(*carry, *xs[carried:]))
+
+    step = Step(body_and_condition, arrays, carried)
 
     def run(arrays: Sequence[Array]) -> Arrays:
         carry = tuple(arrays[:carried])
@@ -138,10 +131,6 @@ def repeat(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         return carry
 
     return _applied(run, step.like[:-1], arrays)
-
-
-def _with_condition(holds: Function, carry: Arrays, same: Arrays) -> Arrays:
-    return (*carry, *holds(*carry, *same))
 
 
 def choose(chosen: Function, other: Function, arrays: Arrays) -> Arrays:

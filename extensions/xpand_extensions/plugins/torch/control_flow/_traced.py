@@ -115,7 +115,8 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
             outs, found = pushed_forward(step, primals, pushed)
             return (*outs[:carried], *found[:carried], *found[carried:])
 
-        init = (*_first(residuals[:carried], reverse), *tangents[:carried])
+        first = -1 if reverse else 0
+        init = (*[x[first] for x in residuals[:carried]], *tangents[:carried])
         rows = (*residuals[ahead], *tangents[ahead])
         found = _scan(both, (*init, *rows, *residuals[same], *tangents[same]), 2 * carried, 2 * across, reverse)
         return found[carried:]
@@ -133,10 +134,6 @@ def _vectorized(lanes: Lanes, function: Function, mapped: Sequence[bool]) -> Fun
 def _select_lanes(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
     """Select one of two results for each lane."""
     return tuple([torch.where(pred.reshape(-1, *(1,) * (x.ndim - 1)), x, y) for x, y in zip(chosen, other)])
-
-
-def _first(rows: Arrays, reverse: bool) -> Arrays:
-    return tuple([x[-1 if reverse else 0] for x in rows])
 
 
 def _primals_and_tangents(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:

@@ -160,7 +160,7 @@ def as_tensors(leaves: Sequence[Any], name: str = "jit") -> list[Any]:
     arrays = [x for x in leaves if hasattr(x, "dtype")]
     if len(arrays) == len(leaves):
         return list(leaves)
-    floating = [_real(x.dtype) for x in arrays if x.dtype.is_floating_point or x.dtype.is_complex]
+    floating = [x.dtype.to_real() for x in arrays if x.dtype.is_floating_point or x.dtype.is_complex]
     real = max(floating, key=lambda dtype: torch.finfo(dtype).bits) if floating else default_dtype(namespace("torch"))
     device = next((x.device for x in arrays if hasattr(x, "device")), None)
     dtypes = {bool: torch.bool, int: torch.int64, float: real, complex: real.to_complex()}
@@ -174,7 +174,3 @@ def _as_tensor(name: str, x: Any, dtype: Any, device: Any) -> Array:
             "wider data type, or declare it static"
         )
     return torch.tensor(x, dtype=dtype, device=device)
-
-
-def _real(dtype: Any) -> Any:
-    return dtype.to_real()

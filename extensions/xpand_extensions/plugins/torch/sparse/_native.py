@@ -29,9 +29,13 @@ def from_native(x: Any) -> Sparse:
     if x.layout is torch.sparse_coo:
         return _from_coo(x)
     if x.layout in (torch.sparse_bsr, torch.sparse_bsc):
+        if x.ndim > 2:
+            raise ValueError(
+                "from_native: PyTorch can't convert batches of blocks; convert the matrices one by one, or use "
+                "`to_dense`"
+            )
         # Convert to COO first: PyTorch converts blocks to no other format.
-        coo = from_native(_lanes_as_coo(x) if x.ndim > 2 else x.to_sparse_coo())
-        return native.converted(coo, "csr" if x.layout is torch.sparse_bsr else "csc")
+        return native.converted(_from_coo(x.to_sparse_coo()), "csr" if x.layout is torch.sparse_bsr else "csc")
     if x.dense_dim():
         return _from_coo(x.to_sparse_coo())
     if x.layout is torch.sparse_csr:
@@ -50,12 +54,6 @@ def _from_coo(x: Any) -> COO:
     indices, values = (x.indices(), x.values()) if coalesced else (private.sparse_indices(x), private.sparse_values(x))
     static = (tuple(x.shape[: x.sparse_dim()]), coalesced, coalesced, x.dense_dim())
     return COO._of(values, tuple(indices.unbind(0)), static)
-
-
-def _lanes_as_coo(x: Any) -> Any:
-    raise ValueError(
-        "from_native: PyTorch can't convert batches of blocks; convert the matrices one by one, or use `to_dense`"
-    )
 
 
 def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
