@@ -354,6 +354,25 @@ def test_inputs_stay_as_they_are():
     np.testing.assert_array_equal(x, V)
 
 
+@pytest.mark.parametrize("compiler", [None, "native", "xla"])
+def test_set_elements_take_the_data_type_of_the_array(compiler: str | None) -> None:
+    """Also in a read-only array, such as the caller's tangent, and in arrays of JAX."""
+
+    def changed(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        y = xp.asarray(x, copy=True)
+        y[0] = xp.asarray(3)
+        return y
+
+    x = NUMPY.asarray(V)  # read-only
+    value, tangent = jvp(changed, (x,), (x,))
+    np.testing.assert_array_equal(value, [3.0, *V[1:]])
+    np.testing.assert_array_equal(tangent, [0.0, *V[1:]])
+    if compiler == "xla":
+        pytest.importorskip("jax")
+    np.testing.assert_array_equal(jit(changed, compiler=compiler)(x), [3.0, *V[1:]])
+
+
 @pytest.mark.parametrize("library", EAGER, ids=str)
 def test_constants_of_a_facade(library):
     """Only some of the arrays of a call are traced: any of them."""
