@@ -162,3 +162,10 @@ def test_sizes_may_be_integers_of_numpy(xp: Any) -> None:
     assert np.asarray(xp.roll(x, np.int64(1), axis=(np.int64(0), 1))).tolist() == [[3, 2], [1, 0]]
     for made in (xp.ones(two), xp.zeros(two), xp.full(two, 1.0), xp.linspace(0.0, 1.0, two), xp.empty(two)):
         assert tuple(made.shape) == (2,)
+
+
+def test_none_may_be_given_for_optional_arrays(xp: Any) -> None:
+    x = xp.asarray([1.0, 4.0, 9.0])
+    assert np.asarray(xp.diff(x, prepend=None, append=None)).tolist() == [3.0, 5.0]
+    assert np.asarray(xp.diff(x, prepend=x[:1], append=None)).tolist() == [0.0, 3.0, 5.0]
+    assert np.asarray(xp.searchsorted(x, x, sorter=None)).tolist() == [0, 1, 2]

@@ -52,6 +52,7 @@ from ._searching import (
     count_nonzero,
     cumulative_prod,
     cumulative_sum,
+    diff,
     sort,
     take_along_axis,
     unique_all,
