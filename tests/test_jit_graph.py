@@ -11,6 +11,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library, unless
 from xpand import trees
 from xpand_extensions.autodiff import grad, jvp, stop_gradient
+from xpand_extensions.control_flow import cond
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, lower, make_graph, named_call, pure_callback
 from xpand_extensions.vmap import vmap
 
@@ -528,3 +529,24 @@ def test_powers_of_complex_arrays_have_the_bits_of_the_operator(power: float, dt
     for f in (lambda z: z**power, written, lambda z: jvp(lambda z: z**power, (z,), (z,))[0]):
         np.testing.assert_array_equal(jit(f, compiler="numpy")(z), z**power)
         np.testing.assert_array_equal(f(z), z**power)
+
+
+@pytest.mark.parametrize("compiler", [None, "native"])
+def test_constants_that_fail_or_warn_are_computed_where_they_are_used(compiler: str | None) -> None:
+    """As eagerly: a branch that isn't chosen does nothing."""
+
+    zeros = lambda x, shape: xpand.array_namespace(x).zeros(shape)
+    singular = lambda x: x * xpand.array_namespace(x).linalg.inv(zeros(x, (2, 2)))[0]
+    infinite = lambda x: x * xpand.array_namespace(x).log(zeros(x, 2))
+    for branch in (singular, infinite):
+        found = jit(lambda x, branch=branch: cond(x[0] > 0, lambda x: 2 * x, branch, x), compiler=compiler)
+        np.testing.assert_array_equal(found(np.asarray([1.0, 2.0])), [2.0, 4.0])
+
+
+def test_constants_warn_at_each_call() -> None:
+    compiled = jit(lambda x: x * xpand.array_namespace(x).log(xpand.array_namespace(x).zeros(2)))
+    for _ in range(2):
+        with pytest.warns(RuntimeWarning, match="divide by zero"):
+            compiled(np.ones(2))
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(compiled(np.ones(2)), [-np.inf, -np.inf])

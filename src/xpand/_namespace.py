@@ -420,8 +420,10 @@ def eager(xp: Namespace) -> AbstractContextManager[None]:
     return nullcontext() if library is None else library.eager()
 
 
-def without_numpy_warnings() -> AbstractContextManager[Any]:
+def without_numpy_warnings(instead: str = "ignore") -> AbstractContextManager[Any]:
     """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain.
+
+    `instead`: NumPy's reaction in place of a warning, such as "raise".
 
     >>> import numpy as np
     >>> with without_numpy_warnings():
@@ -435,7 +437,7 @@ def without_numpy_warnings() -> AbstractContextManager[Any]:
     if "warn" not in reactions.values():
         return nullcontext()
     context: AbstractContextManager[Any] = numpy.errstate(
-        **{kind: "ignore" for kind, reaction in reactions.items() if reaction == "warn"}
+        **{kind: instead for kind, reaction in reactions.items() if reaction == "warn"}
     )
     return context
 

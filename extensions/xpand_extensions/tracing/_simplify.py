@@ -1,10 +1,11 @@
 """Simplify graphs: fold constants, merge equal operations, and remove unused ones."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from xpand import is_concrete
-from xpand.extend import checks
+from xpand.extend import checks, without_numpy_warnings
 
 from ._core import TracedArray, bare
 from ._facades import Template
@@ -53,10 +54,11 @@ def _forward(graph: Graph) -> Graph:
             continue
         if _is_known(equation, constants):
             given = [constants[x] if isinstance(x, Variable) else x for x in equation.inputs]
-            found = equation.op.function(*given, **equation.params)
-            results = [found] if equation.op.result is None else found
-            constants.update(zip(equation.outputs, results))
-            continue
+            # An operation that fails or warns is left to the program, which may not reach it.
+            with suppress(Exception), without_numpy_warnings("raise"):
+                found = equation.op.function(*given, **equation.params)
+                constants.update(zip(equation.outputs, [found] if equation.op.result is None else found))
+                continue
         key = _key(equation)
         duplicate = seen.get(key) if key is not None else None
         if duplicate is not None:
