@@ -104,6 +104,13 @@ def test_nan_parameters_make_nan(library: Library) -> None:
     np.testing.assert_array_equal(np.isnan(found), [True, False])
 
 
+def test_wald_of_a_large_mean(library: Library) -> None:
+    """The law tends to the Lévy distribution. The formula that JAX uses returns negative numbers here."""
+    key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
+    samples = library.to_numpy(random.wald(key, 1e6, (1000,), library.xp.float32))
+    assert stats.kstest(samples, stats.levy.cdf).pvalue > 1e-3
+
+
 def test_empty_shapes_and_default_types(library: Library) -> None:
     key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
     assert tuple(random.exponential(key, (2, 0)).shape) == (2, 0)

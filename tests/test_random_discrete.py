@@ -121,6 +121,9 @@ def test_edges(library: Library) -> None:
     assert random.poisson(key, 3.0).shape == ()
     assert random.poisson(key, 3.0, (2,), library.xp.int32).dtype == library.xp.int32
     np.testing.assert_array_equal(library.to_numpy(random.geometric(key, 1.0, (3,))), [1, 1, 1])
+    for name in ("uint8", "int32", "int64"):
+        found = random.geometric(key, 1e-30, (3,), getattr(library.xp, name))
+        library.assert_equal(found, np.full(3, np.iinfo(name).max, name))
 
 
 @pytest.mark.parametrize("library", [NUMPY, TORCH, JAX, STRICT], ids=str)

@@ -291,7 +291,7 @@ def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None)
     A sample is the time when Brownian motion with drift 1 first reaches `mean`. Arguments, result and errors are those
     of `pareto`.
 
-    Source: `jax.random.wald`, to a few ulps; less exactly for small samples with a large mean, due to cancellation.
+    Source: `jax.random.wald`, to a few ulps. For a large mean, JAX's samples are less exact, due to cancellation.
 
     >>> import numpy as np
     >>> from xpand_extensions import random

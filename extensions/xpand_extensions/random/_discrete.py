@@ -163,7 +163,8 @@ def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = Non
             that of the precision, by default float64.
 
     Returns:
-        An array of that shape and data type, on the key's device: integers from 1 on.
+        An array of that shape and data type, on the key's device: integers from 1 on. Numbers beyond the data type
+        become its largest number.
 
     Raises:
         TypeError: `key` is not a key, `shape` is not a shape, the data type is not supported, or a probability that is

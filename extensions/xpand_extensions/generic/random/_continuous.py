@@ -229,10 +229,11 @@ def double_sided_maxwell(key: Array, /, loc: Array, scale: Array, shape: Any = (
 def wald(key: Array, /, mean: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, mean)
     keys = split(key)
-    y = normal(keys[0, ...], shape, dtype=dtype) ** 2
-    square = mean * mean
-    x = mean + square * y / 2.0 - mean / 2.0 * xp.sqrt(4.0 * mean * y + square * (y * y))
-    return xp.where(xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), mean / (mean + x)), x, square / x)
+    half = mean * normal(keys[0, ...], shape, dtype=dtype) ** 2 / 2.0
+    # The samples mean / ratio and mean * ratio are the roots of a quadratic equation, here without cancellation.
+    ratio = 1.0 + half + xp.sqrt(half * (2.0 + half))
+    chosen = xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), ratio / (1.0 + ratio))
+    return xp.where(chosen, mean / ratio, mean * ratio)
 
 
 def triangular(

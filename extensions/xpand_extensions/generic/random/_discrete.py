@@ -278,7 +278,11 @@ def geometric(key: Array, /, p: Array, shape: Any = None, dtype: DType | None = 
     log = xp.log(xp.where(u == 0.0, xp.ones_like(u), u))
     certain = p >= 1.0
     trials = xp.floor(log / xp.log1p(-xp.where(certain, 0.5 * xp.ones_like(p), p))) + 1.0
-    return xp.astype(xp.where(certain, xp.ones_like(trials), trials), dtype)
+    trials = xp.where(certain, xp.ones_like(trials), trials)
+    largest = checks.integer_range(xp, dtype)[1]
+    beyond = trials >= min(float(largest), float(xp.finfo(p.dtype).max))
+    found = xp.astype(xp.where(beyond, xp.ones_like(trials), trials), dtype)
+    return xp.where(beyond, xp.full_like(found, largest), found)
 
 
 def multinomial(key: Array, /, n: Array, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:

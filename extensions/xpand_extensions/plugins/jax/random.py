@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from xpand.extend import Array, Device, DType, Namespace, checks
-from xpand_extensions.generic.random import _uniform as generic
+from xpand_extensions.generic.random import _continuous, _uniform as generic
 from xpand_extensions.random._generators import Generator
 
 ball = jax.random.ball
@@ -41,7 +41,7 @@ t = jax.random.t
 triangular = jax.random.triangular
 truncated_normal = jax.random.truncated_normal
 uniform = jax.random.uniform
-wald = jax.random.wald
+wald = jax.jit(_continuous.wald, static_argnums=(2, 3))  # JAX's cancels for a large mean
 weibull_min = jax.random.weibull_min
 
 
