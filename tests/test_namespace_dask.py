@@ -495,6 +495,13 @@ def test_arrays_without_elements(call: Callable[..., Any], arrays: tuple[Any, ..
     assert_matches(result, call(xnp, *arrays))
 
 
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (2, 0, 3)])
+def test_empty_arrays_in_chunks_are_flattened(shape: tuple[int, ...]) -> None:
+    x = da.zeros(shape, chunks=2)
+    for result in (xp.concat([x, x], axis=None), xp.repeat(x, 2), xp.unique_values(x), *xp.nonzero(x)):
+        assert result.compute().shape == (0,)
+
+
 def test_extrema_of_nothing_are_an_error() -> None:
     with pytest.raises(ValueError, match="zero-size array"):
         xp.max(xp.asarray(T[:, :0]), axis=1)

@@ -336,6 +336,7 @@ def test_counting_and_taking() -> None:
     assert xp.count_nonzero(x, axis=0, keepdims=True).tolist() == [[1, 1]]
     assert xp.count_nonzero(x, keepdims=True).tolist() == [[2]]
     assert xp.take_along_axis(x, np.asarray([[1], [0]])).tolist() == [[1], [2]]
+    assert xp.diff(x, prepend=None, append=x[:, :1]).tolist() == [[1, -1], [-2, 2]]
 
 
 def test_asarray_and_astype() -> None:

@@ -44,6 +44,12 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
 unique_all, unique_counts, unique_inverse, unique_values = unique_functions(np.unique)
 
 
+def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
+    """Return the `n`-th differences along an axis, after joining `prepend` and `append` to it unless they are None."""
+    ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
+    return np.diff(x, n, axis, **ends)
+
+
 def _first_axis(function: str, x: Array) -> int:
     if x.ndim > 1:
         raise ValueError(f"{function}: x has {x.ndim} dimensions; with more than one, name the axis: axis=0")

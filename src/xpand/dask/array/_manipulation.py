@@ -20,7 +20,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
 def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_chunksizes: bool = False) -> Array:
     """Join arrays along an axis, or flatten and join them if `axis` is None."""
     if axis is None:
-        arrays, axis = [da.ravel(x) for x in arrays], 0
+        arrays, axis = [reshape(x, (-1,)) for x in arrays], 0
     return da.concatenate(arrays, axis=axis, allow_unknown_chunksizes=allow_unknown_chunksizes)
 
 
@@ -64,7 +64,7 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     If `repeats` is a Dask array, the size of the result depends on its values, so it is unknown.
     """
     if axis is None:
-        x, axis = da.ravel(x), 0
+        x, axis = reshape(x, (-1,)), 0
     axis = normalize_axis_index(axis, x.ndim)
     if isinstance(repeats, int):
         return da.repeat(x, repeats, axis=axis) if x.shape[axis] else x

@@ -80,4 +80,4 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     """Return the indices of nonzero elements, one array for each axis. Their sizes are unknown."""
     if x.ndim == 0:
         raise ValueError("nonzero: x must have one or more axes, got a zero-dimensional array")
-    return tuple(da.nonzero(x))
+    return tuple(da.nonzero(da.rechunk(x, -1) if 0 in x.shape else x))  # Dask flattens empty arrays only in one chunk

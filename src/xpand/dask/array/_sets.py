@@ -13,6 +13,7 @@ import numpy as np
 from ..._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ...typing import Array
 from ._blocks import Core, call, gather, map_core
+from ._manipulation import reshape
 
 _INDEX = np.dtype(np.intp)
 
@@ -30,7 +31,7 @@ def _unique(function: str, x: Array, *outputs: Core) -> tuple[Array, ...]:
 
 def unique_values(x: Array, /) -> Array:
     """Return the distinct values; each NaN counts. Duplicates within blocks are removed before blocks are joined."""
-    flat = da.ravel(x)
+    flat = reshape(x, (-1,))
     distinct = da.map_blocks(
         partial(call, function="unique_values"),
         flat,
