@@ -77,7 +77,7 @@ def bincount(
     """
     given = minlength, length, mode
     implementation, minlength, length, shape = bincount.planned(_check_bincount, (x, weights), *given)
-    mode = _bincount_mode(x, length, mode)
+    length, mode = _bincount_options(x, minlength, length, mode)
     return implementation(x, weights=_spread(weights, shape), minlength=minlength, length=length, mode=mode)
 
 
@@ -285,8 +285,8 @@ def _namespace(function: str, x: Array, weights: Array | None) -> Namespace:
     return checks.namespace_of(function, **({"x": x} if weights is None else {"x": x, "weights": weights}))
 
 
-def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
-    """Choose a mode if none is given. Check that the values are known if the mode needs them."""
+def _bincount_options(x: Array, minlength: int, length: int | None, mode: Mode | None) -> tuple[int | None, Mode]:
+    """Complete the options that depend on the values. For the mode "raise", implementations find the length."""
     concrete = is_concrete(x)
     if length is None and not concrete:
         raise ValueError(
@@ -294,9 +294,13 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
             " since it is the size of the result"
         )
     if mode is None:
-        return "raise" if concrete else "drop"
+        return length, "raise" if concrete else "drop"
+    if length is None and mode != "raise":
+        xp = array_namespace(x)
+        with eager(xp):
+            length = minlength if 0 in x.shape else max(int(xp.max(x)) + 1, minlength)
     has_none = length == 0 and 0 not in x.shape
-    return checked_mode("bincount", "x", mode, "length", has_none=has_none, concrete=concrete)
+    return length, checked_mode("bincount", "x", mode, "length", has_none=has_none, concrete=concrete)
 
 
 def _check_weights(

@@ -53,7 +53,7 @@ def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, floa
 
 def is_ascending(edges: Array, /) -> Array:
     xp = array_namespace(edges)
-    if edges.shape[-1] == 1:
+    if edges.shape[-1] <= 1:
         return xp.all(xp.equal(edges, edges))  # NaN has no order
     return xp.all(xp.less_equal(edges[..., :-1], edges[..., 1:]))
 

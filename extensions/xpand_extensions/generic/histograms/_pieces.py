@@ -25,8 +25,8 @@ def checked_length(x: Array, minlength: int, length: int | None, low: int, high:
     """Return the length of the result for values from `low` to `high`."""
     if low < 0:
         raise IndexError(
-            f"bincount: x holds {low}, which is out of bounds; takes integers from 0 on, or give length and choose "
-            "mode='drop', 'clip' or 'wrap'"
+            f"bincount: x holds {low}, which is out of bounds; takes integers from 0 on, or choose mode='drop', "
+            "'clip' or 'wrap'"
         )
     if length is None:
         return max(high + 1, minlength)
