@@ -132,6 +132,13 @@ def test_sets(eager_library: Library) -> None:
     library.assert_equal(setdiff1d(library.asarray(a[1]), library.asarray(b), assume_unique=True), np.asarray([3, 7]))
 
 
+@pytest.mark.parametrize(("dtype", "b"), [("bool", [False]), ("float32", [0.0, np.nan]), ("complex128", [0.0, 2j])])
+def test_difference_of_sets_of_other_types(eager_library: Library, dtype: str, b: list[complex]) -> None:
+    x1, x2 = np.asarray([3.5, 0.0, np.nan, 3.5, -0.0]).astype(dtype), np.asarray(b).astype(dtype)
+    found = setdiff1d(eager_library.asarray(x1), eager_library.asarray(x2))
+    eager_library.assert_equal(found, np.setdiff1d(x1, x2))
+
+
 def test_functions_get_their_own_elements(eager_library: Library) -> None:
     """So that the root of a negative number is not taken, of which NumPy warns."""
     library = eager_library

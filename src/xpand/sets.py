@@ -82,4 +82,9 @@ def setdiff1d(x1: Array, x2: Array, /, *, assume_unique: bool = False) -> Array:
     dtype = xp.result_type(x1, x2)
     values, others = (xp.astype(xp.reshape(x, (-1,)), dtype) for x in (x1, x2))
     values = values if assume_unique else xp.unique_values(values)
-    return values[~xp.isin(values, others)]
+    number = values.shape[0]
+    if _arguments.kind(xp, dtype) in _arguments.INTEGERS or not isinstance(number, int):  # Dask may not know the size
+        return values[~xp.isin(values, others)]
+    # The standard's `isin` takes only integers, so equal values get the same number.
+    same = xp.unique_inverse(xp.concat([values, others])).inverse_indices
+    return values[~xp.isin(same[:number], same[number:])]
