@@ -110,8 +110,10 @@ def _check(
     xp = checks.namespace_of(function, x=x)
     shape = checks.known_shape(function, "x", x)
     widths = _widths(pad_width, x.ndim)
-    if mode not in _MODES:
-        _no_mode(mode)
+    if isinstance(mode, str) and mode in _OTHER_NAMES:
+        listed = ", ".join(map(repr, _MODES))
+        raise ValueError(f"pad: mode must be one of {listed}, got {mode!r}, which is {_OTHER_NAMES[mode]!r} here")
+    checks.choice("pad", "mode", mode, _MODES)
     between = checks.integers(function, "interior", interior, x.ndim, "axes", minimum=0)
     _check_options(xp, x, mode, constant_values, end_values, reflect_type, between)
     for k, (low, high) in enumerate(widths):
@@ -125,13 +127,6 @@ def _check(
     end = _values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0
     arrays = [each for each in trees.leaves((constant, end)) if checks.is_array(each)]
     return widths, {"constant_values": constant, "end_values": end, "interior": between}, arrays
-
-
-def _no_mode(mode: Any) -> None:
-    if isinstance(mode, str) and mode in _OTHER_NAMES:
-        listed = ", ".join(map(repr, _MODES))
-        raise ValueError(f"pad: mode must be one of {listed}, got {mode!r}, which is {_OTHER_NAMES[mode]!r} here")
-    checks.choice("pad", "mode", mode, _MODES)
 
 
 def _widths(value: Any, ndim: int) -> tuple[tuple[int, int], ...]:

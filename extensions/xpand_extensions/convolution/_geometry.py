@@ -133,10 +133,8 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
 
 def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
     """Return whether padding removes the whole result of a transposed convolution."""
-    for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
-        if max(pair) >= (n - 1) * stride + covered:
-            return True
-    return False
+    axes = zip(spatial, what.strides, what.spans(taps), what.padding)
+    return any(max(pair) >= (n - 1) * stride + covered for n, stride, covered, pair in axes)
 
 
 def by_dilation(compute: Kernel) -> Kernel:

@@ -136,18 +136,15 @@ def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
     number = slices.shape[0]
     device = checks.device_of(slices)
     order = xp.arange(number, dtype=index_dtype(xp, device), device=device)
-    new = xp.arange(number, dtype=index_dtype(xp, device), device=device) < 1
-    width = math.prod(slices.shape[1:])
+    first = new = order < 1
     if not number:
         return order, new
-    columns = _columns(xp, xp.reshape(slices, (number, width)))
+    columns = _columns(xp, xp.reshape(slices, (number, math.prod(slices.shape[1:]))))
     for column in columns[::-1]:
         order = xp.take(order, xp.argsort(xp.take(column, order, axis=0), stable=True), axis=0)
-    first = new
     for column in columns:
         column = xp.take(column, order, axis=0)
-        changes = column[1:] != column[:-1]
-        new = new | xp.concat([first[:1], changes])
+        new = new | xp.concat([first[:1], column[1:] != column[:-1]])
     return order, new
 
 
@@ -164,10 +161,8 @@ def _columns(xp: Namespace, table: Array) -> list[Array]:
 
 def _first(xp: Namespace, order: Array, start: Array, present: Array) -> Array:
     """Find the first position of each unique slice; missing slices get that of the first slice."""
-    if not order.shape[0]:
-        return xp.zeros_like(start)
     none = xp.zeros_like(start)
-    return xp.take(order, xp.where(present, start, none), axis=0)
+    return xp.take(order, xp.where(present, start, none), axis=0) if order.shape[0] else none
 
 
 def _values(xp: Namespace, slices: Array, first: Array, present: Array, fill_value: Scalar | None) -> Array:

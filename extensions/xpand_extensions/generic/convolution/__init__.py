@@ -25,12 +25,9 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
 
 
 def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    return convolution.convolve.native(x, kernel)(x, _reversed(kernel, axes), mode=mode, axes=axes, method=method)
-
-
-def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
     xp = array_namespace(kernel)
-    return flipped(xp, xp.conj(kernel) if xp.isdtype(kernel.dtype, "complex floating") else kernel, axes)
+    reverse = flipped(xp, xp.conj(kernel) if xp.isdtype(kernel.dtype, "complex floating") else kernel, axes)
+    return convolution.convolve.native(x, kernel)(x, reverse, mode=mode, axes=axes, method=method)
 
 
 def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:

@@ -29,7 +29,7 @@ def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Ar
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if x1.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one axis, got shape {x1.shape}")
-    values = x2 if isinstance(x2, da.Array) else da.asarray(np.asarray(x2, dtype=_weak_dtype(x1, x2)))
+    values = x2 if isinstance(x2, da.Array) else da.asarray(np.asarray(x2, dtype=np.result_type(x1.dtype, x2)))
     index = tuple(range(values.ndim))
     operands = [(x1, (values.ndim,)), (values, index)]
     keywords = []
@@ -37,10 +37,6 @@ def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Ar
         operands.append((sorter, (values.ndim + 1,)))
         keywords.append("sorter")
     return gather("searchsorted", index, *operands, dtype=np.dtype(np.intp), keywords=keywords, side=side)
-
-
-def _weak_dtype(x: Array, scalar: Any) -> Any:
-    return np.result_type(x.dtype, scalar) if isinstance(scalar, (bool, int, float)) else None
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
