@@ -73,3 +73,5 @@ def test_libraries_without_a_source() -> None:
         random.native_generator(3, xp="array_api_strict")
     with pytest.raises(ValueError, match="native_generator: seed must be at least 0"):
         random.native_generator(-3)
+    with pytest.raises(ValueError, match=r"native_generator: seed must be below 2\*\*63"):
+        random.native_generator(2**64, xp="torch")

@@ -205,13 +205,15 @@ def native_generator(
 
     Raises:
         TypeError: `seed` is not an integer, or `xp` is not a library.
-        ValueError: `seed` is negative, or the name of the library is unknown.
+        ValueError: `seed` is out of range, or the name of the library is unknown.
         UnsupportedError: The library has no random numbers.
 
     >>> native_generator(0).uniform((2,)).shape
     (2,)
     """
     seed = checks.integer("native_generator", "seed", seed, minimum=0)
+    if seed >= 2**63:
+        raise ValueError(f"native_generator: seed must be below 2**63, got {seed}")
     return native_generator.native_for(xp)(seed, xp=xp, device=device)
 
 

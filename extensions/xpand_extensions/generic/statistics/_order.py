@@ -32,7 +32,7 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
     if not size:
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
-    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
+    ordered = xp.sort(xp.where(nan, math.inf, flat), axis=-1, stable=False)  # the standard leaves the order of NaN open
     low, high, part = positions(xp, xp.reshape(q, (-1,)), size, method)
     high_values = None if high is None else xp.take(ordered, high, axis=-1)
     result = between(xp, xp.take(ordered, low, axis=-1), high_values, part)
@@ -46,7 +46,7 @@ def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear"
     if not flat.shape[-1]:
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
-    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
+    ordered = xp.sort(xp.where(nan, math.inf, flat), axis=-1, stable=False)  # the standard leaves the order of NaN open
     number = xp.sum(xp.astype(~nan, index_dtype(xp, checks.device_of(x))), axis=-1, keepdims=True)
     some = xp.astype(xp.maximum(number, xp.ones_like(number)), q.dtype)
     low, high, part = positions(xp, xp.reshape(q, (-1,)), some, method)
@@ -63,11 +63,6 @@ def as_array(xp: Namespace, x: Array, q: Any) -> Array:
     if isinstance(q, (float, tuple)):
         return xp.asarray(q, dtype=dtype, device=device)
     return xp.astype(q, dtype, copy=False)
-
-
-def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
-    """Replace NaN by infinity, since the standard leaves the order of NaN open."""
-    return xp.where(nan, math.inf, x)
 
 
 def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
@@ -87,14 +82,10 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
     zero = xp.zeros_like(position)
     position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
     integers = index_dtype(xp, checks.device_of(q))
-    lower = xp.floor(position)
-    if method in ("lower", "inverted_cdf"):
-        return xp.astype(lower, integers), None, None
-    if method == "nearest":
-        return xp.astype(xp.round(position), integers), None, None
-    upper = xp.ceil(position)
-    if method == "higher":
-        return xp.astype(upper, integers), None, None
+    choose = {"lower": xp.floor, "inverted_cdf": xp.floor, "nearest": xp.round, "higher": xp.ceil}.get(method)
+    if choose is not None:
+        return xp.astype(choose(position), integers), None, None
+    lower, upper = xp.floor(position), xp.ceil(position)
     part = (upper - lower) / 2 if method == "midpoint" else position - lower
     return xp.astype(lower, integers), xp.astype(upper, integers), part
 
