@@ -420,10 +420,10 @@ def eager(xp: Namespace) -> AbstractContextManager[None]:
     return nullcontext() if library is None else library.eager()
 
 
-def without_numpy_warnings(instead: str = "ignore") -> AbstractContextManager[Any]:
+def without_numpy_warnings(reaction: str = "ignore") -> AbstractContextManager[Any]:
     """Silence NumPy's warnings in this context. Errors and calls that users have set with `np.errstate` remain.
 
-    `instead`: NumPy's reaction in place of a warning, such as "raise".
+    `reaction` is NumPy's reaction in place of a warning, such as "raise".
 
     >>> import numpy as np
     >>> with without_numpy_warnings():
@@ -437,12 +437,12 @@ def without_numpy_warnings(instead: str = "ignore") -> AbstractContextManager[An
     if "warn" not in reactions.values():
         return nullcontext()
     context: AbstractContextManager[Any] = numpy.errstate(
-        **{kind: instead for kind, reaction in reactions.items() if reaction == "warn"}
+        **{kind: reaction for kind, current in reactions.items() if current == "warn"}
     )
     return context
 
 
-trace_instead(without_numpy_warnings, lambda: nullcontext())
+trace_instead(without_numpy_warnings, lambda reaction="ignore": nullcontext())  # torch.compile can't trace `geterr`
 
 
 def _namespace_test(name: str) -> Callable[[Any], bool]:

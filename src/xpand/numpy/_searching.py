@@ -86,9 +86,3 @@ def cumulative_prod(
         axis = _first_axis("cumulative_prod", x)
     result = x.cumprod(axis, dtype, **kwargs)
     return _prepend(1, result, axis) if include_initial else result
-
-
-def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
-    """Return the n-th differences along an axis. NumPy takes the standard's None for an array."""
-    around = {name: value for name, value in (("prepend", prepend), ("append", append)) if value is not None}
-    return np.diff(x, n, axis, **around)
