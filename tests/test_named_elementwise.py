@@ -63,6 +63,16 @@ def test_unary(library: Library) -> None:
         check(library, found, ("a", "b"), result)
 
 
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_parts_of_real_numbers(library: Library) -> None:
+    for values in (A, INTEGERS):
+        x = of(library, values, ("a", "b"))
+        check(library, x.real, ("a", "b"), values)
+        check(library, x.imag, ("a", "b"), 0 * values)
+        check(library, hax.isreal(x), ("a", "b"), np.isreal(values))
+        check(library, hax.iscomplex(x), ("a", "b"), np.iscomplex(values))
+
+
 def _operands(name: str) -> tuple[np.ndarray, np.ndarray]:
     if "shift" in name:
         return INTEGERS, INTEGERS[:, 0] % 3

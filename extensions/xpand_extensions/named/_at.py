@@ -266,10 +266,7 @@ class NamedRef:
         """The sizes of the axes by name."""
         return self.value().shape
 
-    @property
-    def named_shape(self) -> dict[str, int]:
-        """The sizes of the axes by name."""
-        return self.value().shape
+    named_shape = shape
 
     @property
     def ndim(self) -> int:

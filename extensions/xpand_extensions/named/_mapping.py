@@ -195,11 +195,8 @@ def scan(
 
 
 def _is_scanned(leaf: Any, name: str, is_scanned: Callable[[Any], bool] | None) -> bool:
-    if isinstance(leaf, NamedArray):
-        return name in leaf.names and (is_scanned is None or bool(is_scanned(leaf)))
-    if not is_array(leaf) or not len(leaf.shape):
-        return False
-    return is_scanned is None or bool(is_scanned(leaf))
+    has_axis = name in leaf.names if is_named(leaf) else is_array(leaf) and len(leaf.shape) > 0
+    return has_axis and (is_scanned is None or bool(is_scanned(leaf)))
 
 
 def fold(
@@ -224,11 +221,7 @@ def fold(
     """
     step = lambda *args, **kwargs: (f(*args, **kwargs), None)
     loop = scan(step, axis, reverse=reverse, unroll=unroll, is_scanned=is_scanned)
-
-    def folded(init: Any, *args: Any, **kwargs: Any) -> Any:
-        return loop(init, *args, **kwargs)[0]
-
-    return folded
+    return lambda init, *args, **kwargs: loop(init, *args, **kwargs)[0]
 
 
 def map(
@@ -257,11 +250,7 @@ def map(
         unroll=unroll,
         is_scanned=is_mapped,
     )
-
-    def mapped(*args: Any, **kwargs: Any) -> Any:
-        return loop(None, *args, **kwargs)[1]
-
-    return mapped
+    return lambda *args, **kwargs: loop(None, *args, **kwargs)[1]
 
 
 # --- collectives: over an axis of the array, of `vmap`, or of a mesh -------------------------------------------------

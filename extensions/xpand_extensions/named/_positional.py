@@ -24,6 +24,18 @@ def _is_complex(xp: Namespace, x: Array) -> bool:
     return bool(xp.isdtype(x.dtype, "complex floating"))
 
 
+def real(x: Array, /) -> Array:
+    """Return the real part."""
+    xp = array_namespace(x)
+    return xp.real(x) if _is_complex(xp, x) else x
+
+
+def imag(x: Array, /) -> Array:
+    """Return the imaginary part, zero for real numbers."""
+    xp = array_namespace(x)
+    return xp.imag(x) if _is_complex(xp, x) else xp.zeros_like(x)
+
+
 def iscomplex(x: Array, /) -> Array:
     """Return whether imaginary parts are not zero."""
     xp = array_namespace(x)

@@ -40,8 +40,10 @@ def _transformed(name: str, a: NamedArray, axis: TransformedAxes, norm: str | No
     elif name in ("hfft", "ihfft"):
         raise ValueError(f"{name}: takes one axis, got {len(positions)}; transform them one after the other")
     else:
-        lengths = None if all(size is None for size in sizes) else _lengths(name, x, positions, sizes)
-        found = attribute(xp, f"fft.{name}n")(x, s=lengths, axes=positions, norm=norm)
+        lengths = [x.shape[i] if size is None else size for i, size in zip(positions, sizes)]
+        if name == "irfft" and sizes[-1] is None:
+            lengths[-1] = 2 * (lengths[-1] - 1)
+        found = attribute(xp, f"fft.{name}n")(x, s=tuple(lengths), axes=positions, norm=norm)
     return make(found, interned(names))
 
 
@@ -76,13 +78,6 @@ def _axes(name: str, a: NamedArray, axis: Any) -> tuple[tuple[int, ...], list[in
         if isinstance(size, Axis):
             renamed[i] = size.name
     return tuple(positions), sizes, renamed
-
-
-def _lengths(name: str, x: Any, positions: Sequence[int], sizes: Sequence[int | None]) -> tuple[int, ...]:
-    found = [x.shape[i] if size is None else size for i, size in zip(positions, sizes)]
-    if name == "irfft" and sizes[-1] is None:
-        found[-1] = 2 * (x.shape[positions[-1]] - 1)
-    return tuple(found)
 
 
 def _shifted(name: str, x: NamedArray, axes: AxisSelection | None) -> NamedArray:
