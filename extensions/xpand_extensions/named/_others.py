@@ -16,9 +16,9 @@ from ._plans import (
     Positional,
     aligned,
     along,
-    array_beside,
     array_like,
     array_of,
+    as_array,
     check_named,
     check_type,
     namespace_of,
@@ -212,9 +212,9 @@ def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0
 def _where_by_position(condition: Any, x: Any, y: Any) -> Any:
     if type(condition) is type(x) is type(y) and is_array(x):
         return array_namespace(condition, x, y).where(condition, x, y)
-    condition = array_beside(condition, x, y)
+    condition = as_array(condition, x, y)
     if not is_array(y):
-        x = array_beside(x, condition)
+        x = as_array(x, condition)
     return namespace_of(condition, x, y).where(condition, x, y)
 
 

@@ -81,7 +81,7 @@ def namespace_of(*operands: Any) -> Namespace:
     return array_namespace(*arrays) if arrays else default_namespace()
 
 
-def array_beside(x: Any, *others: Any) -> Array:
+def as_array(x: Any, *others: Any) -> Array:
     """Convert a number, or lists of numbers, to an array on the device of the first array among others."""
     if is_array(x):
         return x
@@ -91,7 +91,7 @@ def array_beside(x: Any, *others: Any) -> Array:
 
 def array_like(x: Any, like: Array) -> Array:
     """Convert a number, or lists of numbers, to an array like another one, of its data type if possible."""
-    xp, found = array_namespace(like), array_beside(x, like)
+    xp, found = array_namespace(like), as_array(x, like)
     if found is x:
         return found
     kinds = ("bool", "integral", "real floating", "complex floating")

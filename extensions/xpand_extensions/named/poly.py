@@ -13,7 +13,7 @@ from .._modules import make_callable
 from . import _axis
 from ._array import NamedArray, check_rank, created
 from ._axis import AxisSelector
-from ._plans import array_beside, array_like, array_of, check_named
+from ._plans import array_like, array_of, as_array, check_named
 
 __all__ = [
     "DEFAULT_POLY_AXIS_NAME",
@@ -46,7 +46,7 @@ def _coefficients(function: str, *arguments: Any) -> tuple[tuple[str, ...], list
         if len(x.names) != 1:
             raise ValueError(f"{function}: takes arrays of one axis, got {_axis.written(x.shape.items())}")
     values = [array_of(x) for x in arguments]
-    arrays = [array_beside(x, *values) for x in values]
+    arrays = [as_array(x, *values) for x in values]
     return named[0].names if named else (DEFAULT_POLY_AXIS_NAME,), arrays
 
 
