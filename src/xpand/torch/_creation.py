@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, Literal
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -67,19 +66,24 @@ def _items(obj: Any) -> Any:
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
     """Return an array that shares the memory of `x`, or a copy of it if PyTorch does not support its memory layout."""
-    if not _has_negative_strides(x):
+    found = _with_negative_strides(x)
+    if found is None:
         return torch.from_dlpack(x, device=device, copy=copy)
     if copy is False:
         raise BufferError("from_dlpack: x has negative strides, so PyTorch needs a copy, which copy=False forbids")
-    return torch.from_numpy(np.array(np.from_dlpack(x), order="C")).to(device=device)
+    return torch.from_numpy(found.copy(order="C")).to(device=device)
 
 
-def _has_negative_strides(x: Any) -> bool:
-    """Return whether the memory of `x` has negative strides, at which PyTorch would end the process."""
+def _with_negative_strides(x: Any) -> Any:
+    """Return `x` as an array of NumPy if its strides are negative: PyTorch would end the process. Otherwise None."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None or isinstance(x, Tensor):
+        return None
     try:
-        return not isinstance(x, Tensor) and any(stride < 0 for stride in np.from_dlpack(x).strides)
+        found = numpy.from_dlpack(x)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # not on the CPU, or no type of NumPy
-        return False
+        return None
+    return found if any(stride < 0 for stride in found.strides) else None
 
 
 def _of_shape(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
