@@ -85,7 +85,9 @@ def _traced_error(error: Exception, problem: str, advice: str) -> Exception:
     from xpand_extensions.tracing._core import TracedError
 
     position = location_of(error)
-    return TracedError(f"{problem}, at {position}; {advice}" if position else f"{problem}; {advice}")
+    explained = TracedError(f"{problem}, at {position}; {advice}" if position else f"{problem}; {advice}")
+    explained.where = ""  # otherwise the message would also name the line that called the transformation
+    return explained
 
 
 def _without_value(name: str, error: Exception) -> TypeError | None:
