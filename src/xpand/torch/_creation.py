@@ -139,13 +139,9 @@ def arange(
     # There is no kernel for these types. int64 arithmetic modulo 2**64 is correct for uint64, too.
     if all(isinstance(v, int) for v in (start, stop, step)):
         count = torch.arange(-(-(stop - start) // step), dtype=torch.int64, device=device, **kwargs)
-        return (count * int(step) + _wrap(int(start))).to(dtype)
+        first = (int(start) + 2**63) % 2**64 - 2**63  # the int64 number with the same bits
+        return (count * int(step) + first).to(dtype)
     return torch.arange(start, stop, step, dtype=torch.int64, device=device, **kwargs).to(dtype)
-
-
-def _wrap(value: int) -> int:
-    """Return the int64 number with the same bits as a uint64 number."""
-    return (value + 2**63) % 2**64 - 2**63
 
 
 def eye(

@@ -42,10 +42,6 @@ def _read() -> tuple[str, list[str]]:
         return "highest", by_backend
 
 
-def _turn(value: str) -> None:
-    torch.set_float32_matmul_precision(value)
-
-
 def _restore(state: tuple[str, list[str]]) -> None:
     torch.set_float32_matmul_precision(state[0])
     for backend, value in zip(_BACKENDS, state[1]):
@@ -53,4 +49,4 @@ def _restore(state: tuple[str, list[str]]) -> None:
 
 
 PRECISION.follow(_DefaultDtype())
-MATMUL.follow(ProcessSwitch(_read, _turn, _restore))
+MATMUL.follow(ProcessSwitch(_read, torch.set_float32_matmul_precision, _restore))
