@@ -720,6 +720,7 @@ def test_dask_plans_as_many_steps_as_it_may_take() -> None:
 def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
     a, b = library.asarray(poisson(4)), library.asarray(vector(4))
     tall, nan = library.asarray(np.ones((4, 3))), float("nan")
+    diagonal = sparse.eye(4, xp=library.xp, device=library.device)
     two = library.asarray(np.ones(2))
     return [
         (
@@ -745,6 +746,10 @@ def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
         (lambda: solve(b, b), ValueError, r"solve: A must hold matrices"),
         (lambda: solve(tall, b, method="cg"), ValueError, "solve: method='cg' needs a square A, got 4 rows and 3"),
         (lambda: solve(tall, b, method="lu"), ValueError, "needs a square A"),
+        *[
+            (partial(solve, diagonal, b, method=each), ValueError, f"solve: method='{each}' is for dense matrices")
+            for each in ("cholesky", "qr", "lstsq")
+        ],
         (lambda: solve(a, [1.0] * 4), TypeError, "solve: b must be an array"),
         (lambda: solve("matrix", b), TypeError, "A must be an array"),
         (lambda: solve([a, a], b), TypeError, r"A must be an array, a sparse container, .* `sparse.stack`"),

@@ -95,7 +95,7 @@ def least_squares(
         f, g = rhs
 
         def adjoint(b: Array) -> Array:
-            found = _of_adjoint(system, b, criterion, options)
+            found = _found(system.transposed(), conj(b), _zeros(b, system.rows.size), criterion, options.last())
             derivatives.check(found, options.last())
             return conj(found.x)
 
@@ -170,11 +170,6 @@ class _Derivatives:
                 "attribute `result`; throw=False uses the best solution found for the derivative",
                 found,
             )
-
-
-def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
-    """Solve with the transpose and the conjugated right-hand side; the result is the conjugate of the solution."""
-    return _found(system.transposed(), conj(b), _zeros(b, system.rows.size), criterion, options.last())
 
 
 def _start(b: Array, start: Any, size: int) -> Array:

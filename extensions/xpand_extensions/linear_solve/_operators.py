@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from math import prod
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks, describe
@@ -14,8 +14,6 @@ from ..sparse._convert import any_sparse, tocsr
 from ..sparse._pattern import are_concrete
 from ._factorization import Factorization
 from ._vectors import Vectors, conj
-
-_FLAGS: Final = ("symmetric", "positive_definite")
 
 
 class LinearOperator:
@@ -179,7 +177,7 @@ def operator_of(
     function: str, a: Any, args: tuple[Any, ...], symmetric: bool | None, positive_definite: bool | None
 ) -> Matrix | LinearOperator:
     """Make an operator on flat vectors from the argument `A`."""
-    for name, value in zip(_FLAGS, (symmetric, positive_definite)):
+    for name, value in (("symmetric", symmetric), ("positive_definite", positive_definite)):
         if value is not None:
             checks.boolean(function, name, value)
     if not isinstance(args, tuple):

@@ -245,8 +245,10 @@ def _check_method(
             f"solve: method={str(method)!r} needs a matrix, got a function; take an iterative method such as 'gmres', "
             "or make a matrix of it with `linear_solve.matrix_from_function`"
         )
-    if name == "lstsq" and is_matrix and isinstance(problem.operator.values, Sparse):  # type: ignore[union-attr]
-        raise ValueError("solve: method='lstsq' is for dense matrices; take 'lsmr' or 'lsqr' for sparse ones")
+    is_dense_only = name in ("lstsq", "cholesky", "qr")
+    if is_dense_only and is_matrix and isinstance(problem.operator.values, Sparse):  # type: ignore[union-attr]
+        others = "'lsmr' or 'lsqr'" if name == "lstsq" else "'lu'"
+        raise ValueError(f"solve: method={name!r} is for dense matrices; take {others} for sparse ones")
     if not arguments.is_square(problem) and name not in (*arguments.LEAST_SQUARES, "lstsq"):
         raise ValueError(
             f"solve: method={str(method)!r} needs a square A, got {problem.rows.size} rows and {problem.columns.size} "

@@ -138,7 +138,7 @@ def in_bounds(function: str, name: str, x: Array, size: int) -> None:
     """
     if not is_concrete(x) or 0 in x.shape:
         return
-    low, high = eagerly(_extremes, x)
+    low, high = eagerly(extremes, x)
     if low < 0 or high >= size:
         raise IndexError(
             f"{function}: {name} holds {low if low < 0 else high}, which is out of bounds for an axis of size {size}; "
@@ -146,7 +146,8 @@ def in_bounds(function: str, name: str, x: Array, size: int) -> None:
         )
 
 
-def _extremes(x: Array) -> tuple[int, int]:
+def extremes(x: Array) -> tuple[int, int]:
+    """Return the smallest and the largest element."""
     xp = array_namespace(x)
     return int(xp.min(x)), int(xp.max(x))
 

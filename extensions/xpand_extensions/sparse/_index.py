@@ -6,6 +6,7 @@ from xpand import array_namespace
 from xpand.extend import Array, checks, describe
 
 from .._bounds import index_dtype, out_of_bounds
+from ._checks import extremes
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
 from ._operands import chosen, coo_of, over_entries
@@ -128,7 +129,7 @@ def _mask(mask: Array, axis: int, size: int) -> Array:
 
 def _integers(xp: Any, index: Array, axis: int, size: int) -> Array:
     if are_concrete(index) and 0 not in index.shape:
-        low, high = eagerly(lambda x: (int(array_namespace(x).min(x)), int(array_namespace(x).max(x))), index)
+        low, high = eagerly(extremes, index)
         if low < -size or high >= size:
             raise out_of_bounds("getitem", high if high >= size else low, axis, size)
 

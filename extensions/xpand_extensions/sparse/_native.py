@@ -78,13 +78,15 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
 
 
 def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
-    """Convert a container to a format and remove padding: given padding, libraries may write outside of memory."""
+    """Convert a container to a format and remove known padding: given it, libraries may write outside of memory."""
     if format is not None and format != a.format:
         a = conversions.convert(a, format)
     if not isinstance(a, COO):
         shortened: Sparse = conversions.trimmed(a)
         return shortened
-    return _inside(a)
+    if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
+        return a
+    return chosen(a, lambda *coords: used(coords, a._sparse_shape))
 
 
 def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
@@ -99,13 +101,6 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
             f"to_native: sparse arrays of {library} have no {axes}, got {a!r}; convert its batch elements one by one, "
             "or use `todense`"
         )
-
-
-def _inside(a: COO) -> COO:
-    """Remove the entries that are known to be padding."""
-    if not all(x.ndim == 1 and is_concrete(x) for x in a.coords):
-        return a
-    return chosen(a, lambda *coords: used(coords, a._sparse_shape))
 
 
 CLASSES: tuple[type[Sparse], ...] = (COO, CSR, CSC)

@@ -23,12 +23,7 @@ def same_positions(a: Sparse, b: Sparse) -> bool:
     pairs = list(zip(a.pattern, b.pattern))
     if any(tuple(x.shape) != tuple(y.shape) for x, y in pairs) or not are_concrete(*a.pattern, *b.pattern):
         return False
-    return all(eagerly(_equal, x, y) for x, y in pairs)
-
-
-def _equal(x: Array, y: Array) -> bool:
-    xp = array_namespace(x, y)
-    return bool(xp.all(x == y))
+    return all(eagerly(lambda x, y: bool(array_namespace(x, y).all(x == y)), x, y) for x, y in pairs)
 
 
 def with_promises(a: Sparse, b: Sparse, values: Array) -> Any:

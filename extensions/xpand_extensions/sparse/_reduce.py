@@ -49,7 +49,7 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     device = _arguments.device_of(a.values)
     wide = xp.sum(xp.zeros((0,), dtype=a.dtype, device=device)).dtype
     coo = tocoo(a if wide == a.dtype else a._replace(xp.astype(a.values, wide)))
-    found, rest = _without_axes(coo, axes, _sum_entries)
+    found, rest = _without_axes(coo, axes, lambda a, ids, size: summed(a.values, ids, size, a.batch_ndim))
     found = xp.sum(found, axis=rest) if rest else found
     return _with_axes(a, found, axes) if keepdims else found
 
@@ -235,10 +235,6 @@ def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array
     xp = namespace_of(a)
     found = reduce(a, ids, prod(sizes))
     return xp.reshape(found, (*found.shape[:batch], *sizes, *found.shape[batch + 1 :])), tuple(rest)
-
-
-def _sum_entries(a: COO, ids: Array, size: int) -> Array:
-    return summed(a.values, ids, size, a.batch_ndim)
 
 
 def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable[..., Array]) -> Array:
