@@ -714,6 +714,16 @@ def test_dask_plans_as_many_steps_as_it_may_take() -> None:
     assert not xpand.is_concrete(solve(a, b, method="cg", max_steps=1, throw=True).status)
 
 
+@pytest.mark.parametrize("method", ["bicgstab(4)", "bicgstab(6)", "gmres(30)", "gcrot(20)"])
+def test_orders_above_the_number_of_unknowns(method: str) -> None:
+    rng = np.random.default_rng(0)
+    for size in (1, 3, 5):
+        a = rng.normal(size=(60, size, size)) + (2.0 + size) * np.eye(size)
+        b = np.ones((60, size, 1))
+        np.testing.assert_allclose(solve(a, b, method=method).x, np.linalg.solve(a, b), rtol=1e-6)
+        np.testing.assert_allclose(solve(a[0], b[0], method=method).x, np.linalg.solve(a[0], b[0]), rtol=1e-6)
+
+
 # Bad input
 
 

@@ -142,7 +142,7 @@ def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Arra
 
 def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
     method = options.method
-    order = min(method.order, max(b.shape[-1], 1)) if method.name in ("gmres", "gcrot") else method.order
+    order = min(method.order, max(b.shape[-1], 1))
     options_of_run: dict[str, Any] = {"order": order, "stops": options.stops, "record": options.record}
     return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, **options_of_run)
 
