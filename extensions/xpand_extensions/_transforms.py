@@ -178,6 +178,14 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
     return structure.tree(leaves) if isinstance(structure, Partial) else unflatten_values(structure, leaves)
 
 
+def replaced(leaves: Iterable[Any], positions: Iterable[int], given: Iterable[Any]) -> list[Any]:
+    """Replace the leaves at some positions."""
+    found = list(leaves)
+    for position, x in zip(positions, given):
+        found[position] = x
+    return found
+
+
 def weak_numbers(like: Array | None) -> bool:
     """Return whether Python numbers stay numbers in functions of arrays like `like`.
 

@@ -9,7 +9,17 @@ from typing import Any
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
-from .._transforms import ArraySpec, Flat, Structure, differentiable, is_floating, unflatten, values_of, without_arrays
+from .._transforms import (
+    ArraySpec,
+    Flat,
+    Structure,
+    differentiable,
+    is_floating,
+    replaced,
+    unflatten,
+    values_of,
+    without_arrays,
+)
 from .._transforms_patterns import Patterned, in_namespace_of
 
 
@@ -29,7 +39,7 @@ class Floating:
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function. Return the floating-point outputs, and the other results."""
-        outs, aux = self.flat(*replaced(self.leaves, self._positions, arrays))
+        outs, aux = self.flat(*_replaced(self.leaves, self._positions, arrays))
         self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
@@ -90,7 +100,7 @@ class Chosen:
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function with other arrays in place of the differentiated ones."""
-        return self.flat(*replaced(self.leaves, self._positions, arrays))
+        return self.flat(*_replaced(self.leaves, self._positions, arrays))
 
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
         """Make a tree like the arguments from derivatives of a result: their first axes are its axes, of the given
@@ -109,11 +119,9 @@ class Chosen:
         return unflatten(self.structure, leaves)
 
 
-def replaced(leaves: Sequence[Array], positions: Sequence[int], arrays: Sequence[Array]) -> list[Array]:
+def _replaced(leaves: Sequence[Array], positions: Sequence[int], arrays: Sequence[Array]) -> list[Array]:
     """Replace the arrays at some positions, and convert the others to the namespace of the new ones."""
-    given = list(leaves)
-    for i, x in zip(positions, arrays):
-        given[i] = x
+    given = replaced(leaves, positions, arrays)
     return in_namespace_of(arrays, given) if len(arrays) < len(given) else given
 
 

@@ -296,13 +296,3 @@ def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
             f"{like.shape} and {like.dtype}"
         )
     return like.zeros()
-
-
-def replaced(arrays: Sequence[Array], positions: list[int], by: Sequence[Array]) -> Sequence[Array]:
-    """Replace the arrays at some positions."""
-    if not positions:
-        return arrays
-    found = list(arrays)
-    for position, x in zip(positions, by):
-        found[position] = x
-    return found

@@ -11,11 +11,11 @@ from xpand.extend import Array, checks, describe
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import ArraySpec, Partial, divided, unflatten
+from .._transforms import ArraySpec, Partial, divided, replaced, unflatten
 from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
 from ._products import Function
-from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, replaced, with_zeros
+from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, with_zeros
 
 
 @transformation

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any, Concatenate, Final, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from xpand import library_name
 from xpand.extend import LibraryArray as Array
 
 from .._dispatch import for_library
+from .._transforms import replaced
 from ._backend import LIBRARY, Backend
 from ._batching import batched, spread_out
 from ._compile import compiled
@@ -20,8 +21,6 @@ from ._reverse import linearize
 from ._simplify import without_unused
 from ._staging import stage
 
-RULES: Final = ("custom_jvp", "custom_vjp")
-"""The operations that call functions with custom rules."""
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -153,7 +152,7 @@ class Body:
 
         So a second derivative differentiates the rules, like outside of loops.
         """
-        if not any(wanted) or not self.has_rules:
+        if not any(wanted) or not self.applies("custom_jvp", "custom_vjp"):
             return self
         graph = self.graph
         chosen = [i for i, each in enumerate(wanted) if each]
@@ -164,16 +163,15 @@ class Body:
 
         return Body(without_unused(body_of(graph.namespace, function, [x.aval for x in graph.inputs]).graph))
 
-    @property
-    def has_rules(self) -> bool:
-        """Whether a function with a custom derivative is called."""
-        return any(_calls_rules(equation) for equation in self.graph.equations)
+    def applies(self, *names: str) -> bool:
+        """Return whether an operation of the body has one of the names."""
+        return any(each.applies(*names) for each in self.graph.equations)
 
     @cached
-    def parted(self, count: int, selected: Callable[[Equation], bool] | None = None) -> "Parts | None":
+    def parted(self, count: int, only: str = "") -> "Parts | None":
         """Split off the operations that depend only on the first `count` inputs; return None if there are none.
 
-        `selected`: split off only the operations for which it returns True, and those that they need.
+        `only`: split off only the operations with this name, and those that they need.
         """
         graph = self.graph
         given = graph.inputs[:count]
@@ -183,8 +181,8 @@ class Body:
                 others.update(equation.outputs)
             elif any(x in fixed for x in equation.inputs):
                 fixed.update(equation.outputs)
-        if selected is not None:
-            fixed = _needed(graph, fixed, selected)
+        if only:
+            fixed = _needed(graph, fixed, only)
         early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.effects]
         late = [each for each in graph.equations if fixed.isdisjoint(each.outputs)]
         used = dict.fromkeys(x for inputs in (*(each.inputs for each in late), graph.outputs) for x in inputs)
@@ -276,12 +274,13 @@ class Parts(NamedTuple):
         return self.after, [*(given[i] for i in self.some), *found]
 
 
-def _needed(graph: Graph, among: set[Variable], selected: Callable[[Equation], bool]) -> set[Variable]:
-    """Return the variables that selected operations compute or need."""
+def _needed(graph: Graph, among: set[Variable], name: str) -> set[Variable]:
+    """Return the variables that operations with a name compute or need."""
     found: set[Variable] = set()
     for equation in reversed(graph.equations):
-        if not among.isdisjoint(equation.outputs) and (selected(equation) or not found.isdisjoint(equation.outputs)):
-            found.update(equation.outputs)
+        outputs = equation.outputs
+        if not among.isdisjoint(outputs) and (equation.applies(name) or not found.isdisjoint(outputs)):
+            found.update(outputs)
             found.update(x for x in equation.inputs if isinstance(x, Variable))
     return found & among | among.intersection(graph.inputs)
 
@@ -304,21 +303,8 @@ def _silenced(graph: Graph) -> Graph:
     return Graph(graph.namespace, graph.inputs, graph.constants, equations, graph.outputs)
 
 
-def _calls_rules(equation: Equation) -> bool:
-    inner = (x for value in equation.params.values() for x in (value if isinstance(value, tuple) else (value,)))
-    return equation.op.name in RULES or any(isinstance(x, Body) and x.has_rules for x in inner)
-
-
 def _wider(aval: Any, size: int) -> Any:
     return type(aval)((size, *aval.shape), aval.dtype, aval.device)
-
-
-def replaced(arrays: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:
-    """Replace the arrays at some positions."""
-    found = list(arrays)
-    for position, x in zip(positions, given):
-        found[position] = x
-    return found
 
 
 def native(body: Body, name: str) -> Callable[..., Any]:

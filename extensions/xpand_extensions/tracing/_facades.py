@@ -245,7 +245,8 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
     """Make the implementation of a facade for traced arrays, or return None to trace the generic one."""
     if operation.qualified_name == "scatter.at":
         return at
-    if operation.qualified_name in INLINED or _is_transformation(operation):
+    module = operation.qualified_name.partition(".")[0]
+    if operation.qualified_name in INLINED or module in ("autodiff", "control_flow", "jit", "vmap"):
         return None
     signature = inspect.signature(operation.facade)
 
@@ -271,7 +272,3 @@ def _op_of_facade(namespace: Any, module: str, path: str) -> FacadeOp:
     import_module(module)
     found: FacadeOp | None = namespace.operations.get(path)
     return namespace.operations.setdefault(path, FacadeOp(OPERATIONS[path], namespace)) if found is None else found
-
-
-def _is_transformation(operation: Operation[..., Any]) -> bool:
-    return operation.qualified_name.partition(".")[0] in ("autodiff", "control_flow", "jit", "vmap")

@@ -61,6 +61,11 @@ class Equation:
             return True
         return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
 
+    def applies(self, *names: str) -> bool:
+        """Return whether the operation, or one in the body of a loop or branch, has one of the names."""
+        inner = (each for _, graph in graphs_within(self.params) for each in graph.equations)
+        return self.op.name in names or any(each.applies(*names) for each in inner)
+
 
 _SHAPES: Final = {"input": "box", "constant": "note", "operation": "ellipse", "output": "box"}
 """The shapes of nodes in Graphviz."""

@@ -16,7 +16,7 @@ from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, split, where
 from ._forward import Forward
-from ._graph import Equation, Graph
+from ._graph import Graph
 from ._reverse import Linearize
 from ._scan import FEW_STEPS, primitives, scan
 from ._tape import Tape
@@ -33,7 +33,7 @@ def while_loop(
     avals = list(map(aval_of, init))
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
     body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
-    parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
+    parts = body.parted(len(of_body), "collective")
     if parts is not None:  # lanes without a step take part in collectives, so their derivatives are not zero
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
     # Make values that each step passes on unchanged constants of the loop. So `vmap` does not map them.
@@ -136,7 +136,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     test, _ = params["test"].mapped((*map(trace.owns, of_test), *every), size)
     body, _ = params["body"].mapped((*map(trace.owns, of_body), *every), size, every)
     first = [trace.lifted(x) for x in init]
-    is_collective = _has_collectives(params["body"])
+    is_collective = params["body"].applies("collective")
     safe_init = first
 
     def tested(carry: Sequence[Any]) -> Array:
@@ -182,16 +182,6 @@ def safe_values(xp: Any, active: Any, *arrays: Any) -> Arrays:
     some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
     others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
     return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
-
-
-def _has_collectives(body: Body) -> bool:
-    """Return whether a body has collective operations along an axis."""
-    return any(map(_is_collective, body.graph.equations))
-
-
-def _is_collective(equation: Equation) -> bool:
-    inner = (x for value in equation.params.values() for x in (value if isinstance(value, (tuple, list)) else (value,)))
-    return equation.op.name == "collective" or any(_has_collectives(x) for x in inner if isinstance(x, Body))
 
 
 def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -313,8 +303,8 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
             "`vmap`; give max_iter, or use forward mode (`jvp`, `jacfwd`)"
         )
     library = primitives(namespace, skips=limit >= FEW_STEPS)
-    is_collective = _has_collectives(body)
-    if is_collective or _has_collectives(test):
+    is_collective = body.applies("collective")
+    if is_collective or test.applies("collective"):
         library = library._replace(few_steps=limit + 1, skips_steps=False)
     safe = None if is_collective else wrapped(init)
     return masked_while(library, condition, step, wrapped(given), safe, limit)

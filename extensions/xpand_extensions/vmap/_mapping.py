@@ -175,7 +175,7 @@ def vmap(
         flat = Flat(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
         )
-        native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
+        native = vmap.native(*(leaves or [default_namespace().asarray(0)]))
         # In the most frequent case, the library finds the size itself.
         plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
         named = () if plain else (axis_name, size)
@@ -317,11 +317,6 @@ def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any
     shapes = ", ".join(f"{tuple(x.shape)} along {axis}" for axis, x in zip(axes, leaves) if axis is not None)
     suffix = "" if axis_size is None else f" and axis_size={axis_size}"
     raise ValueError(f"{function}: the arrays must have one size along the mapped axes, got shapes {shapes}{suffix}")
-
-
-def _index(size: int) -> Array:
-    xp = default_namespace()
-    return xp.arange(size, dtype=xp.int32)
 
 
 class _PatternsError(Exception):
