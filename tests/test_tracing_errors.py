@@ -488,3 +488,10 @@ def test_memory_does_not_grow() -> None:
     finally:
         tracemalloc.stop()
     assert grown < 10_000, f"{grown} bytes in four rounds of 12 calls"
+
+
+def test_errors_name_the_public_class_of_traced_arrays() -> None:
+    doubled = custom_vjp(lambda x: 2 * x)
+    doubled.defvjp(lambda x: (2 * x, None), lambda _, g: g)
+    with pytest.raises(TypeError, match=r"must return a tuple of 1, .*, got xpand_extensions\.tracing\.TracedArray$"):
+        grad(lambda x: xpand.array_namespace(x).sum(doubled(x)))(np.ones(2))

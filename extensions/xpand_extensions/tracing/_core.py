@@ -92,6 +92,7 @@ class TracedArray:
 
     __slots__ = ("_extra", "_is_array", "_trace", "_value")
 
+    __module__ = "xpand_extensions.tracing"  # where users import it from: errors show this name
     # NumPy's arrays defer operators to this class, also in place: `x += y` makes a new array.
     __array_priority__: ClassVar[float] = 1e6
     _namespace: ClassVar[Any]
