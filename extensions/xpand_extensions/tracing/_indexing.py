@@ -91,6 +91,10 @@ def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> t
 
 def _setitem(base: Any) -> Callable[..., Any]:
     def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+        if not is_writeable_array(x):
+            from ..scatter import at
+
+            return at(x)[put_together(key, arrays)].set(base.astype(value, x.dtype))
         if is_lazy(base) and not arrays:
             found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
             if found is not None:
@@ -101,10 +105,6 @@ def _setitem(base: Any) -> Callable[..., Any]:
         if is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape:
             return x  # Dask refuses an empty selection
         x = base.asarray(x, copy=True)
-        if not is_writeable_array(x):
-            from ..scatter import at
-
-            return at(x)[put_together(key, arrays)].set(base.astype(value, x.dtype))
         x[put_together(key, arrays)] = value
         return x
 
