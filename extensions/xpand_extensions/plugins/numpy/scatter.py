@@ -194,7 +194,7 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
         values = values.reshape(len(ids), width)
         if what.combination == "add" and _is_faster_by_product(values):
             return np.reshape(_product(what.num_segments, ids, values), result.shape)
-        table = result.reshape(what.num_segments, width)
+        table = np.reshape(result, (what.num_segments, width))
     _update(table, ids, values, what.combination)
     return result
 
