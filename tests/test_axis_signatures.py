@@ -18,7 +18,7 @@ from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.tracing import rules, traced_namespace
 from xpand_extensions.tracing._core import Aval, aval_of
-from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
+from xpand_extensions.tracing._facades import INLINED, FacadeOp, is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._signature import Dimension, Layout, parse
 from xpand_extensions.tracing.rules._derived import key_of
@@ -88,7 +88,7 @@ def test_operations_without_signature_or_rule_are_decomposed() -> None:
         for each in OPERATIONS.values()
         if each.package == "xpand_extensions"
         and each.qualified_name not in {*INLINED, "scatter.at"}  # traced as their generic implementations are
-        and not _is_transformation(each)
+        and not is_transformation(each)
     ]
     by_hand = rules._table("SHAPES").keys() | rules._table("BATCHING").keys()
     ops = [*NAMESPACE.operations.values(), *facades]

@@ -461,7 +461,7 @@ def test_values_that_change(library: Library) -> None:
             "x": library.xp.astype(c["x"], library.xp.float32),
             "n": c["n"],
         },
-        "body_fun must return a tree like init_val, of the structure": lambda c: (c["x"], c["n"]),
+        "the carry must keep its structure: init_val has .* body_fun made it": lambda c: (c["x"], c["n"]),
         "body_fun returned str": lambda c: {"x": c["x"], "n": "text"},
     }
     for match, step in steps.items():

@@ -325,7 +325,7 @@ def test_results_that_change(library: Library) -> None:
         TypeError, match=r"init was .*float64 of shape \(\) and f made it .*float32 of shape \(\); convert"
     ):
         scan(lambda c, x: (xp.astype(c, xp.float32), None), x[0], x)
-    with pytest.raises(TypeError, match="f must return a tree like init, of the structure"):
+    with pytest.raises(TypeError, match="the carry must keep its structure: init has .* f made it"):
         scan(lambda c, x: ((c, c), None), x[0], x)
     with pytest.raises(
         TypeError, match=r"the arguments was .* of shape \(1,\) and fn made it .* of shape \(\); reshape"

@@ -15,7 +15,7 @@ from xpand_extensions.extend._derivatives import LINEAR, Each, First, contributi
 from xpand_extensions.tracing import rules, traced_namespace
 from xpand_extensions.tracing._core import Op
 from xpand_extensions.tracing._creation import CREATION
-from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
+from xpand_extensions.tracing._facades import INLINED, FacadeOp, is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._indexing import INDEXING
 
@@ -29,7 +29,7 @@ TRACED = {*INLINED, "scatter.at"}
 _FACADES = {
     operation.qualified_name: operation
     for operation in OPERATIONS.values()
-    if operation.package == "xpand_extensions" and not _is_transformation(operation)
+    if operation.package == "xpand_extensions" and not is_transformation(operation)
 }
 FACADES = {name: FacadeOp(operation, NAMESPACE) for name, operation in _FACADES.items() if name not in TRACED}
 ALL: dict[str, Op] = {**STANDARD, **FACADES}

@@ -148,8 +148,8 @@ class Carry(Opaque):
             found, structure = flatten_without_plans(tree)
         if not same_structure(structure, wanted):
             raise TypeError(
-                f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
-                f"{structure}"
+                f"{self.function}: the carry must keep its structure: {self.name} has {wanted}, and {self.step} made "
+                f"it {structure}"
             )
         result = [self._as_array(leaf, x) for leaf, x in zip(found, self.arrays)]
         changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]

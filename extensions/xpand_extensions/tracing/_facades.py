@@ -245,8 +245,7 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
     """Make the implementation of a facade for traced arrays, or return None to trace the generic one."""
     if operation.qualified_name == "scatter.at":
         return at
-    module = operation.qualified_name.partition(".")[0]
-    if operation.qualified_name in INLINED or module in ("autodiff", "control_flow", "jit", "vmap"):
+    if operation.qualified_name in INLINED or is_transformation(operation):
         return None
     signature = inspect.signature(operation.facade)
 
@@ -272,3 +271,8 @@ def _op_of_facade(namespace: Any, module: str, path: str) -> FacadeOp:
     import_module(module)
     found: FacadeOp | None = namespace.operations.get(path)
     return namespace.operations.setdefault(path, FacadeOp(OPERATIONS[path], namespace)) if found is None else found
+
+
+def is_transformation(operation: Operation[..., Any]) -> bool:
+    """Return whether an operation takes a function to transform."""
+    return operation.qualified_name.partition(".")[0] in ("autodiff", "control_flow", "jit", "vmap")
