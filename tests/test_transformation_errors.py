@@ -92,7 +92,7 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "carried tree": (
         lambda x: scan(lambda c, row: ((c, c), row), x, x),
         TypeError,
-        r"scan: f must return a tree like init",
+        r"scan: the carry must keep its structure: init has",
     ),
     "no pair": (lambda x: scan(lambda c, row: c, total(x), x), TypeError, r"scan: f must return a pair"),
     "branches": (
