@@ -174,6 +174,21 @@ def test_integers_are_exact(library: Library) -> None:
     library.assert_equal(result, high[:1])
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "complex128"])
+@pytest.mark.parametrize("number", [20, 2000])  # few rows are added by `ufunc.at`, many by a sparse product
+def test_sums_of_few_and_many_rows_have_the_same_bits(dtype: str, number: int) -> None:
+    rng = np.random.default_rng(number)
+    values, ids = (rng.normal(size=(number, 3)) * 50).astype(dtype), rng.integers(0, 7, number)
+    expected = np.zeros((7, 3), dtype)
+    np.add.at(expected, ids, values)
+    np.testing.assert_array_equal(scatter.segment_sum(values, ids, num_segments=7), expected, strict=True)
+    table = values[:7]
+    added = scatter.scatter(table, ids, values, axis=0, operation="add")
+    subtracted = scatter.scatter(table, ids, values, axis=0, operation="subtract")
+    np.testing.assert_array_equal(added, table + expected, strict=True)
+    np.testing.assert_array_equal(subtracted, table - expected, strict=True)
+
+
 def test_mean_counts_beyond_the_precision_of_the_values() -> None:
     # float16 counts one by one to 2048 only.
     values = np.ones(5000, dtype=np.float16) * np.float16(0.001)

@@ -138,6 +138,7 @@ _WITH_NUMPYS_NAMES: Final = (
 
 
 _OTHERS: Final = ("autodiff", "control_flow", "jit", "vmap", "linear_solve", "optimize", "random", "sparse")
+"""The capabilities that are searched for a missing name last."""
 
 
 def elsewhere(module: str) -> Callable[[str], NoReturn]:

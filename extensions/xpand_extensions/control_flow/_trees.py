@@ -357,6 +357,8 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
 
 
 _BOOL: Final[dict[type, DType]] = {}
+"""The boolean data type of arrays that `scalar_bool` has checked, by their type."""
+_MOST: Final = 64
 
 
 def _store(kind: type, dtype: DType) -> None:
@@ -365,8 +367,6 @@ def _store(kind: type, dtype: DType) -> None:
 
 
 trace_instead(_store, lambda kind, dtype: None)  # `torch.while_loop` forbids side effects
-"""The boolean data type of arrays that `scalar_bool` has checked, by their type."""
-_MOST: Final = 64
 
 
 def _holds(kind: str | None, number: Any) -> bool:

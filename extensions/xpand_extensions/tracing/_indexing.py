@@ -94,7 +94,7 @@ def _setitem(base: Any) -> Callable[..., Any]:
         if not is_writeable_array(x):
             from ..scatter import at
 
-            return at(x)[put_together(key, arrays)].set(base.astype(value, x.dtype))
+            return at(x)[put_together(key, arrays)].set(base.astype(value, x.dtype, copy=False))
         if is_lazy(base) and not arrays:
             found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
             if found is not None:

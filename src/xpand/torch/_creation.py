@@ -14,8 +14,20 @@ from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import SIGNED, to_signed
 
-__all__ = ["arange", "asarray", "empty", "eye", "from_dlpack", "full", "linspace", "meshgrid", "ones", "tril", "triu"]
-__all__ += ["zeros"]
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "full",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "tril",
+    "triu",
+    "zeros",
+]
 
 _Shape = int | tuple[int, ...]
 
@@ -80,8 +92,10 @@ def _with_negative_strides(x: Any) -> Any:
     if numpy is None or isinstance(x, Tensor):
         return None
     try:
+        if x.__dlpack_device__()[0] != 1:  # not on the CPU: NumPy might copy it to the host
+            return None
         found = numpy.from_dlpack(x)
-    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # not on the CPU, or no type of NumPy
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError):  # no type of NumPy
         return None
     return found if any(stride < 0 for stride in found.strides) else None
 
