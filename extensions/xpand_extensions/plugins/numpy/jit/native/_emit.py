@@ -265,6 +265,8 @@ class Emitter:
             return node
         if isinstance(node, Call):
             return self._called(node)
+        if nodes(node, Call):  # their elements are computed together
+            node = self.in_memory(node)
         values = []
         for position in np.ndindex(*node.shape):
             place = [Index(constant(i), i, i + 1) for i in position]
