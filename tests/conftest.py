@@ -190,6 +190,17 @@ def own_operations() -> Iterator[None]:
     OPERATIONS.update(before)
 
 
+@pytest.fixture(autouse=True)
+def no_compiler_fails() -> Iterator[None]:
+    """Fail if a compiler failed that a test did not name: the library would hide it."""
+    yield
+    module = sys.modules.get("xpand_extensions.tracing._backend")
+    failed = [] if module is None else list(module.FAILURES.items())
+    if failed:
+        module.FAILURES.clear()
+    assert not failed
+
+
 @pytest.fixture(scope="module", autouse=True)
 def compiled_functions_are_dropped() -> Iterator[None]:
     """Drop the programs that JAX compiled for a module. Those of all modules would take gigabytes."""

@@ -20,9 +20,9 @@ from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import ShapeDtype, disable_jit, io_callback, jit, make_graph
 from xpand_extensions.plugins.numpy.jit import blocks
 from xpand_extensions.tracing import Equation, Graph, Variable
-from xpand_extensions.tracing._backend import LIBRARY, Backend, Backends
+from xpand_extensions.tracing._backend import FAILURES, LIBRARY, Backend, Backends
 from xpand_extensions.tracing._compile import compiled, steps_of
-from xpand_extensions.tracing._jit import jit_by
+from xpand_extensions.tracing._jit import jit_by, lower_by
 
 of = xpand.array_namespace
 
@@ -243,6 +243,80 @@ def test_blocks_do_the_bodies_of_loops() -> None:
     body = equation.params["body"].compiled_by(blocks.BACKEND)
     assert len(steps_of(body.graph, body.backend)) < len(body.graph.equations)
     assert_same(jit(loop)(x), loop(x))
+
+
+# Backends that fail
+
+
+class Failing(Python):
+    """Fails in one of its methods."""
+
+    name = "failing"
+
+    def __init__(self, where: str) -> None:
+        super().__init__("scan")
+        self.where = where
+
+    def fail(self, where: str) -> None:
+        if self.where == where:
+            raise AssertionError(f"in {where}\nof this backend")
+
+    def left(self, graph: Graph) -> dict[int, str]:
+        self.fail("left")
+        return super().left(graph)
+
+    def group_of(self, equation: Equation) -> Any:
+        self.fail("group_of")
+        return super().group_of(equation)
+
+    def lower(self, graph: Graph) -> Any:
+        self.fail("lower")
+        if any(each.op.name == "cos" for each in graph.equations):  # only in the body
+            self.fail("body")
+        return super().lower(graph)
+
+    def improved(self, graph: Graph, run: Any, compile_graph: Any) -> Any:
+        self.fail("improved")
+        return compile_graph()
+
+    def plan(self, graph: Graph) -> dict[int, str]:
+        self.fail("plan")
+        return {}
+
+
+def looped(x: Any) -> Any:
+    return control_flow.fori_loop(0, 40, lambda i, c: of(c).cos(c) * 0.5 + x, of(x).sin(x) + 1.0)
+
+
+@pytest.mark.parametrize("where", ["left", "group_of", "lower", "body", "improved", "plan"])
+@pytest.mark.parametrize("is_default", [True, False], ids=["default", "later"])
+def test_an_automatic_backend_that_fails_is_replaced_by_the_library(where: str, is_default: bool) -> None:
+    """`lower` reports it. A backend that is named raises."""
+    backends = Backends("", [])
+    backends.all = [Failing(where)]
+    compile_by = jit_by(backends.all[0] if is_default else LIBRARY, backends)
+    run, expected = compile_by(looped), looped(X)
+    for _ in range(3):
+        np.testing.assert_array_equal(run(X), expected)
+    text = lower_by(backends)(looped)(X).text
+    assert f"  # not compiled: failing raised AssertionError: in {where}" in text
+    assert "of this backend" not in text
+    assert FAILURES
+    FAILURES.clear()
+    if where not in ("improved", "plan"):
+        with pytest.raises(AssertionError, match=f"in {where}") as error:
+            compile_by(looped, compiler="failing")(X)
+        assert error.value.__notes__[-1].startswith("jit: compiler='failing' failed; without compiler=, the library")
+    FAILURES.clear()
+
+
+def test_reasons_of_failures_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("xpand_extensions.tracing._backend._MOST_FAILURES", 3)
+    run = jit_by(Failing("lower"))(lambda x: x * 2.0 + 1.0)
+    for size in range(5):
+        assert_same(run(np.ones(size)), np.full(size, 3.0))
+        assert len(FAILURES) <= 3
+    FAILURES.clear()
 
 
 # Finding backends

@@ -14,6 +14,7 @@ import pytest
 import xpand
 from xpand_extensions import jit
 from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS, Kernels as CuPyKernels
+from xpand_extensions.tracing._backend import FAILURES
 from xpand_extensions.tracing._compile import compiled
 
 COMPILER = shutil.which("g++")
@@ -203,3 +204,31 @@ def test_empty_and_scalar_shapes(kernels: Kernels) -> None:
     check(kernels, function, np.empty((0, 3)))
     kernels.bodies.clear()
     check(kernels, function, np.asarray(3.0))
+
+
+def test_cupy_runs_kernels_that_cannot_be_compiled() -> None:
+    class CompileError(Exception):
+        pass
+
+    class OnDevice(CuPyKernels):
+        errors = (CompileError,)
+
+    attempts = []
+
+    def make(*_: Any, **options: Any) -> Callable[..., Any]:
+        def kernel(*arrays: np.ndarray) -> Any:
+            attempts.append(arrays)
+            raise CompileError("no such instruction")
+
+        return kernel
+
+    f = lambda x, y: (xpand.array_namespace(x).sin(x) * y + 1.0, x + y)
+    graph = jit.make_graph(f)(X, Y)
+    run = compiled(graph, OnDevice(make))
+    with np.errstate(all="ignore"):
+        for _ in range(2):
+            for found, expected in zip(run(X, Y), f(X, Y), strict=True):
+                np.testing.assert_array_equal(found, expected)
+    assert len(attempts) == 1
+    assert ["raised" in each for each in FAILURES.values()] == [True]
+    FAILURES.clear()

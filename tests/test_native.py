@@ -1,11 +1,13 @@
 """`jit(function, compiler="native")` on NumPy: the values are those of eager NumPy, bit by bit."""
 
+import importlib
 import itertools
 import random
 import threading
 import warnings
 from collections.abc import Callable
 from functools import lru_cache, partial
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from xpand import trees
 from xpand_extensions import control_flow, scatter
 from xpand_extensions.autodiff import checkpoint, checkpoint_name, grad, jvp
 from xpand_extensions.jit import jit, lower, make_graph
+from xpand_extensions.tracing._backend import FAILURES
 from xpand_extensions.tracing._functions import BINARY, UNARY
 from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
@@ -245,6 +248,45 @@ def test_reductions(dtype: str, shape: tuple[int, ...]) -> None:
             assert_same_bits(native(f)(values), f(values))
 
 
+def thresholds(least: int, most: int) -> list[int]:
+    """Return the sizes around the constants of native code: each, one less and one more."""
+    package = importlib.import_module("xpand_extensions.plugins.numpy.jit.native")
+    modules = [importlib.import_module(f"{package.__name__}.{each.name}") for each in iter_modules(package.__path__)]
+    named = [item for module in (package, *modules) for item in vars(module).items()]
+    constants = [x for name, x in named if name.isupper() and type(x) is int and least <= x <= most]
+    sizes = {x + i for x in constants for i in (-1, 0, 1)}
+    assert {8, 9, 16, 17} <= sizes or least > 8
+    return sorted(sizes)
+
+
+def reduced(x: Any, axis: int | None) -> list[Any]:
+    """Reduce arrays along an axis, among them terms that NumPy's inner loops compute."""
+    xp = of(x)
+    terms = xp.exp(xp.abs(x) * -0.1) * x
+    found = [xp.sum(each, axis=axis) for each in (x, terms, x * x)]
+    found += [xp.mean(terms, axis=axis), xp.std(terms, axis=axis), xp.prod(terms, axis=axis)]
+    found += [xp.any(terms > 0.5, axis=axis), xp.all(terms > -0.5, axis=axis), xp.max(terms, axis=axis)]
+    found += [xp.argmin(terms, axis=axis), xp.linalg.vector_norm(terms, axis=axis)]
+    return [*found, xp.cumulative_sum(terms, axis=-1)]
+
+
+@pytest.mark.parametrize("size", thresholds(2, 3000))
+def test_reductions_around_thresholds(size: int) -> None:
+    rng = np.random.default_rng(size)
+    row = rng.normal(size=size).astype(rng.choice(["float32", "float64"]))
+    f = lambda row, rows, columns: [*reduced(row, None), *reduced(rows, 1), *reduced(columns, 0)]
+    given = row, rng.normal(size=(3, size)), rng.normal(size=(size, 3))
+    assert_same_bits(native(f)(*given), f(*given))
+
+
+@pytest.mark.parametrize("size", thresholds(3000, 300_000))
+def test_sums_of_large_arrays_around_thresholds(size: int) -> None:
+    x = np.random.default_rng(size).normal(size=size)
+    f = lambda x: [of(x).sum(x), of(x).sum(of(x).sin(x) + x), x[::2] * 2.0 + of(x).max(x)]
+    assert_same_bits(native(f)(x), f(x))
+    assert_same_bits(native(f)(x.astype("float32")), f(x.astype("float32")))
+
+
 # Loops and derivatives
 
 
@@ -435,10 +477,15 @@ def random_program(choose: random.Random, x: Any, y: Any, depth: int) -> Any:
     return arrays[-1] * 0.5 + arrays[-2]
 
 
-@pytest.mark.parametrize("seed", range(20))
+SIZES = [size for size in thresholds(2, 200) if size > 1]
+
+
+@pytest.mark.parametrize("seed", range(30))
 def test_random_programs(seed: int) -> None:
     choose = random.Random(seed)
     shape = choose.choice([(2, 3), (3, 4), (6, 7), (5, 40)])
+    if seed >= 20:
+        shape = choose.choice([(2, choose.choice(SIZES)), (choose.choice(SIZES), 2)])
     of_program, depth = choose.random(), choose.choice([0, 0, 1, 1])
     f = lambda x, y: random_program(random.Random(of_program), x, y, depth)
     functions = {
@@ -675,6 +722,37 @@ def test_other_programs_are_not_compiled_by_default(
         assert_same_bits(program(x), jit(f, compiler="numpy")(x))
     assert lowered == []
     assert "native" not in lower(f)(x).as_text()
+
+
+@pytest.mark.parametrize("fails", ["Program.__init__", "support_of"])
+def test_numpy_runs_programs_that_fail_to_compile(
+    lowered: list[Any], monkeypatch: pytest.MonkeyPatch, fails: str
+) -> None:
+    def fail(*_: Any) -> None:
+        raise AssertionError("not compiled\nby mistake")
+
+    where = f"{NATIVE}._program.{fails}" if "." in fails else f"{NATIVE}._support.{fails}"
+    monkeypatch.setattr(where, fail)
+    program, x = jit(looped), np.linspace(0.1, 0.9, 3)
+    for _ in range(6):
+        assert_same_bits(program(x), jit(looped, compiler="numpy")(x))
+    assert " = scan(" in (text := lower(looped)(x).as_text())
+    assert text.count("# not compiled: native raised AssertionError: not compiled") > 0
+    FAILURES.clear()
+    with pytest.raises(AssertionError, match="by mistake"):
+        native(looped)(x)
+
+
+def test_numpy_runs_programs_that_fail_to_compile_for_other_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = lambda x: of(x).sum(of(x).sin(x) * x, axis=0)
+    program, x = native(f), np.random.default_rng(0).normal(size=(20, 30))
+    program(x)
+    monkeypatch.setattr(Program, "_for_orders", lambda self, orders: 1 / 0)
+    by_columns = np.asfortranarray(x)
+    assert_same_bits(program(by_columns), f(by_columns))
+    assert_same_bits(program(x), f(x))
+    assert list(FAILURES.values()) == ["native raised ZeroDivisionError: division by zero"]
+    FAILURES.clear()
 
 
 def test_a_compiler_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,16 @@ import pkgutil
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from importlib import import_module
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
-from xpand.extend import Array
+from xpand.extend import Array, describe
 
 from ..jit._calls import NUMBERS, unknown_compiler
 from ._graph import Equation, Graph, graphs_within
+from ._simplify import simplified
 
 Run: TypeAlias = Callable[..., Any]
+R = TypeVar("R")
 
 
 class Backend:
@@ -33,6 +35,9 @@ class Backend:
 
     needs: ClassVar[str] = ""
     """The requirement of the backend and the command that installs it, for the error if it isn't available."""
+
+    def __str__(self) -> str:
+        return self.name or describe(self)
 
     def is_available(self) -> bool:
         """Return whether the backend can be used on this machine."""
@@ -133,6 +138,53 @@ Programs with derivatives don't warn. Without the attribute, each call enters `n
 
 LIBRARY: Final = Backend()
 """The backend that leaves everything to the library's own functions."""
+
+
+class Automatic(Backend):
+    """A backend that users have not named, so it must not fail: the library computes what it can't compile."""
+
+    def __init__(self, backend: Backend) -> None:
+        """Store the backend."""
+        self.backend = backend
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Automatic) and other.backend is self.backend
+
+    def __hash__(self) -> int:
+        return hash((Automatic, self.backend))
+
+
+FAILURES: Final[dict[str, str]] = {}
+"""The reasons why automatic backends did not compile graphs, by the text of the simplified graph, for `lower`."""
+_MOST_FAILURES: Final = 256
+
+
+def attempted(graph: Graph, backend: str, make: Callable[[], R], otherwise: Callable[[], R]) -> R:
+    """Return the result of `make`, in which a backend compiles a graph. If it fails, return that of `otherwise`."""
+    try:
+        return make()
+    except Exception as error:
+        report(graph, backend, error)
+        return otherwise()
+
+
+def report(graph: Graph, backend: str, error: Exception) -> None:
+    """Store the reason why a backend did not compile a graph."""
+    if len(FAILURES) >= _MOST_FAILURES:
+        FAILURES.clear()
+    said = f": {error}" if str(error) else ""
+    FAILURES[str(simplified(graph))] = f"{backend} raised {describe(error)}{said}".splitlines()[0]
+
+
+def failures(graph: Graph) -> dict[int, str]:
+    """Return notes for the equations of simplified graphs that automatic backends did not compile, by `id`."""
+    found: dict[int, str] = {}
+    for inner in (graph, *(inner for equation in graph.equations for _, inner in graphs_within(equation.params))):
+        if FAILURES and str(inner) in FAILURES:
+            found |= dict.fromkeys(map(id, inner.equations), f"not compiled: {FAILURES[str(inner)]}")
+        if inner is not graph:
+            found |= failures(inner)
+    return found
 
 
 class Backends:

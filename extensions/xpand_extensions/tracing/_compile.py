@@ -11,7 +11,7 @@ from xpand import is_writeable_array, trees
 from xpand.extend import is_lazy
 
 from ._aliases import to_be_copied
-from ._backend import LIBRARY, QUIET, Backend
+from ._backend import LIBRARY, QUIET, Automatic, Backend, attempted
 from ._facades import FacadeOp, Template
 from ._graph import Equation, Graph, Variable, graphs_within
 from ._keys import ARRAY, passes_over
@@ -161,7 +161,18 @@ def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> 
 def steps_of(graph: Graph, backend: Backend) -> list[Step]:
     """Make the steps of a graph: one for each group that a backend lowers, and one for each other equation."""
     if backend is LIBRARY:
-        return [step_of(equation, backend) for equation in graph.equations]
+        return [step_of(equation, LIBRARY) for equation in graph.equations]
+    if isinstance(backend, Automatic):
+        make = partial(_steps_of, graph, backend.backend, backend)
+        return attempted(graph, str(backend.backend), make, partial(steps_of, graph, LIBRARY))
+    try:
+        return _steps_of(graph, backend, backend)
+    except Exception as error:
+        error.add_note(f"jit: compiler={backend.name!r} failed; without compiler=, the library computes this program")
+        raise
+
+
+def _steps_of(graph: Graph, backend: Backend, of_bodies: Backend) -> list[Step]:
     users, left = users_of(graph), backend.left(graph)
     steps: list[Step] = []
     groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; no group depends on another
@@ -175,7 +186,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
         part = part_of(graph, equations, users)
         function = backend.lower(part)
         if function is None:
-            steps.extend(step_of(equation, backend) for equation in equations)
+            steps.extend(step_of(equation, of_bodies) for equation in equations)
         else:
             steps.append(Step(function, [*part.inputs, *part.constants], {}, part.outputs, True))
 
@@ -190,7 +201,7 @@ def steps_of(graph: Graph, backend: Backend) -> list[Step]:
             groups.setdefault(kind, []).append(equation)
             where.update(dict.fromkeys(equation.outputs, kind))
         else:
-            steps.append(step_of(equation, backend))
+            steps.append(step_of(equation, of_bodies))
     for kind in list(groups):
         flush(kind)
     return steps

@@ -10,7 +10,7 @@ from xpand.extend import Array, checks, default_dtype
 from ..jit._ahead import Lowering
 from ..jit._calls import NUMBERS, Flattened, Lower, Make, by_signature, jit_with, lower_with, unknown_compiler
 from ..jit._graph import namespace_with
-from ._backend import LIBRARY, QUIET, Backend, Backends
+from ._backend import FAILURES, LIBRARY, QUIET, Automatic, Backend, Backends, Run, attempted, failures
 from ._compile import compiled, left_to_library
 from ._core import TracedArray, aval_of, bare, snapshot
 from ._forward import DERIVATIVES_TAKEN, run_without_warnings
@@ -26,7 +26,7 @@ def jit_by(backend: Backend, others: Backends | None = None) -> Callable[..., An
     def named(compiler: str) -> Make:
         if others is None:
             raise unknown_compiler(compiler, ())
-        return _make(others.named(compiler))
+        return _make(others.named(compiler), is_named=True)
 
     candidates = () if others is None else others.all
     return jit_with(_make(backend, candidates), named, dict if others is None else others.names)
@@ -36,17 +36,20 @@ def lower_by(others: Backends | None = None) -> Callable[..., Any]:
     """Make the implementation of `lower` for a library with backends that users name.
 
     The text shows the simplified graph. With a named backend, notes say which operations are left to the library, and
-    why. By default, notes say which operations another backend compiles later, and when.
+    why. By default, notes say which operations another backend compiles later, and when, or why it failed.
     """
 
     def made(backend: Backend) -> Lower:
         def lowering(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
             graph = simplified(staged("lower", function, leaves)[0])
+            notes: dict[int, str] = {}
             if backend is LIBRARY:
-                plans = [] if others is None else [each.plan(graph) for each in others.all]
-                return Lowering(graph.text({number: when for plan in plans for number, when in plan.items()}))
-            left = left_to_library(graph, backend)
-            return Lowering(graph.text({number: f"not compiled: {reason}" for number, reason in left.items()}))
+                for each in () if others is None else others.all:
+                    notes |= attempted(graph, str(each), partial(each.plan, graph), dict)
+            else:
+                left = left_to_library(graph, backend)
+                notes |= {number: f"not compiled: {reason}" for number, reason in left.items()}
+            return Lowering(graph.text(notes | failures(graph)))
 
         return lowering
 
@@ -58,16 +61,16 @@ def lower_by(others: Backends | None = None) -> Callable[..., Any]:
     return lower_with(made(LIBRARY), named)
 
 
-def _make(backend: Backend, others: Sequence[Backend] = ()) -> Make:
+def _make(backend: Backend, others: Sequence[Backend] = (), is_named: bool = False) -> Make:
     def make(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
-        compile_for = partial(_program, function, backend, others)
+        compile_for = partial(_program, function, backend, others, is_named)
         return by_signature(function, "shapes or data types of the arrays", backend.signature, compile_for)
 
     return make
 
 
 def _program(
-    function: Callable[..., Any], backend: Backend, others: Sequence[Backend], leaves: Sequence[Any]
+    function: Callable[..., Any], backend: Backend, others: Sequence[Backend], is_named: bool, leaves: Sequence[Any]
 ) -> tuple[Callable[..., Any], bool]:
     """Make the program for arrays and numbers like these, and return whether to cache it."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
@@ -80,15 +83,26 @@ def _program(
     graph, structure, numbers = staged("jit", function, leaves)
     is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())
     single = is_cached and structure.is_leaf()
-    run = compiled(graph, backend, single) if is_cached else graph.run
+    by = backend if is_named or backend is LIBRARY else Automatic(backend)
+    run = compiled(graph, by, single) if is_cached else graph.run
     for other in others if is_cached else ():
-        run = other.improved(graph, run, partial(compiled, graph, other, single))
+        run = _improved(graph, run, other, single)
     if numbers:
         run = _of_numbers(run, graph, numbers)
     is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # `run` returns such a tuple
     if is_cached and DERIVATIVES_TAKEN.get() != before:
         run = getattr(run, QUIET, None) or run_without_warnings(run)
     return run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays)), is_cached
+
+
+def _improved(graph: Graph, run: Run, backend: Backend, single: bool) -> Run:
+    """Return the program that a backend makes in place of `run`."""
+
+    def compile_graph() -> Run:
+        program = compiled(graph, Automatic(backend), single)
+        return run if FAILURES and failures(simplified(graph)) else program
+
+    return attempted(graph, str(backend), lambda: backend.improved(graph, run, compile_graph), lambda: run)
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:

@@ -7,12 +7,12 @@ operations need more than a line (complex numbers, half precision, remainders, s
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from ...tracing._backend import Backend
-from ...tracing._compile import part_of, program, steps_of
+from ...tracing._backend import Backend, report
+from ...tracing._compile import compiled, part_of, program, steps_of
 from ...tracing._graph import Equation, Graph, Variable
 
 MakeKernel: TypeAlias = Callable[..., Callable[..., Any]]
@@ -107,6 +107,9 @@ _PREDICATES: Final = {
 class Kernels(Backend):
     """Several elementwise operations in one kernel, with results of one shape."""
 
+    errors: ClassVar[tuple[type[Exception], ...]] = ()
+    """The errors of kernels that can't be compiled, which is at their first call. CuPy's own functions replace them."""
+
     def __init__(self, make: MakeKernel) -> None:
         """Store `make`, which compiles kernels."""
         self.make = make
@@ -142,7 +145,18 @@ class Kernels(Backend):
             lines.append(f"{declared}{names.setdefault(out, f't{k}')} = {line(equation, given)};")
         takes, gives = (", ".join(f"{_name(x)} {names[x]}" for x in xs) for xs in (graph.inputs, graph.outputs))
         kernel = self.make(takes, gives, "\n".join(lines), "xpand_elementwise", options=OPTIONS)
-        return kernel if len(graph.outputs) > 1 else lambda *arrays: (kernel(*arrays),)
+        call = kernel if len(graph.outputs) > 1 else lambda *arrays: (kernel(*arrays),)
+
+        def run(*arrays: Any) -> Any:
+            nonlocal call
+            try:
+                return call(*arrays)
+            except self.errors as error:
+                report(graph, str(self), error)
+                call = compiled(graph)
+                return call(*arrays)
+
+        return run
 
 
 def line(equation: Equation, names: Sequence[str]) -> str | None:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
-from .....tracing._backend import QUIET, Backend, Run
+from .....tracing._backend import QUIET, Backend, Run, attempted
 from .....tracing._forward import without_warnings
 from .....tracing._graph import Equation, Graph, Variable, graphs_within
 from .....tracing._simplify import simplified
@@ -51,7 +51,8 @@ class Native(Backend):
         if all(equation.op.name not in LOOPS for equation in graph.equations):
             return run
         graph = simplified(graph)
-        compile_later = lambda: compile_graph() if self.plan(graph) else run
+        compile_planned = lambda: compile_graph() if self.plan(graph) else run
+        compile_later = lambda: attempted(graph, str(self), compile_planned, lambda: run)
         return _Waiting(run, compile_later, _at_least(graph), _seconds(graph))
 
     def plan(self, graph: Graph) -> dict[int, str]:

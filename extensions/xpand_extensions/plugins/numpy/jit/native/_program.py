@@ -4,7 +4,7 @@ import ctypes
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -15,7 +15,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding as llvm, ir
 
-from .....tracing._backend import QUIET
+from .....tracing._backend import QUIET, attempted
 from .....tracing._compile import compiled
 from .....tracing._forward import without_warnings
 from .....tracing._graph import Graph, Variable, graphs_within
@@ -169,7 +169,8 @@ class Program:
         given = list(map(np.asarray, arrays))
         orders = tuple(map(order_of, given))
         if orders not in self._others:
-            self._others[orders] = self._for_orders(orders)
+            make = partial(self._for_orders, orders)
+            self._others[orders] = attempted(self.graph, "native", make, lambda: self.by_library)
         return self._others[orders](*given)
 
     def _for_orders(self, orders: tuple[Order, ...]) -> Callable[..., Sequence[Any]]:
