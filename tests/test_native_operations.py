@@ -1,6 +1,7 @@
 """`jit(function, compiler="native")` on NumPy: bounds, statistics, gather and scatter, with NumPy's bits."""
 
 import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import xpand
 from tests.test_native import assert_same_bits, native, programs, reasons, samples
 from xpand_extensions import control_flow, random, scatter
 from xpand_extensions.autodiff import grad
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.plugins.numpy.jit.native import _program
+from xpand_extensions.plugins.numpy.jit.native._program import Program
+from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
 
 of = xpand.array_namespace
@@ -202,6 +205,55 @@ def test_a_folder_that_cannot_be_written_to_is_ignored(tmp_path: Path, monkeypat
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XPAND_CACHE_DIR", str(tmp_path / "file"))
     assert_same_bits(native(lambda x: x * 2.0 + 1.0)(np.ones(3)), np.full(3, 3.0))
+
+
+def test_the_home_folder_may_be_abbreviated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    monkeypatch.setenv("XPAND_CACHE_DIR", "~/programs")
+    native(lambda x: x * 2.0 + 1.5)(np.ones(3))
+    assert [path.suffix for path in (tmp_path / "programs" / "native").iterdir()] == [".o"]
+
+
+def test_files_have_the_usual_permissions(tmp_path: Path) -> None:
+    """Several people may share the folder."""
+    (tmp_path / "plain").write_bytes(b"")
+    _program.write(tmp_path / "native" / "some.o", b"code")
+    assert (tmp_path / "native" / "some.o").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert _program.read(tmp_path / "native" / "some.o") == b"code"
+
+
+@pytest.mark.parametrize("fails", ["replace", "write_bytes"])
+def test_no_temporary_file_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fails: str) -> None:
+    """On Windows, a file that another process has open can't be replaced. A disk may be full."""
+
+    def fail(path: Path, *_: Any) -> None:
+        path.touch()
+        raise PermissionError("in use")
+
+    monkeypatch.setattr(Path, fails, fail)
+    _program.write(tmp_path / "native" / "some.o", b"code")
+    assert list((tmp_path / "native").iterdir()) == []
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_is_not_read(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "some.o")
+    assert _program.read(tmp_path / "some.o") is None
+    _program.write(tmp_path / "some.o", b"code")
+    assert _program.read(tmp_path / "some.o") == b"code"
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="this system does not tell the memory of a process")
+def test_compilations_leave_no_memory() -> None:
+    text = Program(simplified(make_graph(lambda x: of(x).sum(x * 2.0 + 1.0) * x)(np.ones(20)))).text
+    pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])
+    for _ in range(10):
+        _program._engine(text)
+    before = pages()
+    for _ in range(40):
+        _program._engine(text)
+    assert (pages() - before) * os.sysconf("SC_PAGE_SIZE") < 40 * 40_000
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8"])

@@ -7,9 +7,9 @@ from contextlib import suppress
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from threading import Lock
 from typing import Any, Final
+from uuid import uuid4
 
 import llvmlite
 import numpy as np
@@ -224,7 +224,11 @@ def _optimize(module: Any, target: Any) -> None:
     # nothing on the benchmarks, and takes up to half of the compile time.
     options.slp_vectorization = False
     passes = llvm.create_pass_builder(target, options)
-    passes.getModulePassManager().run(module, passes)
+    manager = passes.getModulePassManager()
+    manager.run(module, passes)
+    with suppress(AttributeError):  # llvmlite 0.50 keeps 80 kB: an empty method hides the one that frees the manager
+        llvm.newpassmanagers.NewPassManager._dispose(manager)
+        manager.detach()
 
 
 def _large_constants(graph: Graph) -> list[Any]:
@@ -336,7 +340,7 @@ _DIGEST: Final = 32
 
 def path_of(text: str) -> Path | None:
     """Return the path of a program's object, or None if nothing is written to disk."""
-    folder = os.environ.get(VARIABLE)
+    folder = os.path.expanduser(os.environ.get(VARIABLE, ""))
     if not folder:
         return None
     machine = llvm.get_process_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
@@ -348,7 +352,7 @@ def path_of(text: str) -> Path | None:
 def read(path: Path) -> bytes | None:
     """Return the object in a file, or None if there is none or the file was changed."""
     try:
-        found = path.read_bytes()
+        found = path.read_bytes() if path.is_file() else b""  # a pipe would never end
     except OSError:
         return None
     digest, code = found[:_DIGEST], found[_DIGEST:]
@@ -356,12 +360,18 @@ def read(path: Path) -> bytes | None:
 
 
 def write(path: Path, code: bytes) -> None:
-    """Write an object to a file atomically. Ignore errors, for example if the folder is read-only."""
+    """Write an object to a file atomically. Ignore errors, for example if the folder is read-only.
+
+    The file has the permissions of any new file, since several people may share the folder.
+    """
+    part = path.with_suffix(f".{uuid4().hex}")
     with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with NamedTemporaryFile(dir=path.parent, delete=False) as file:
-            file.write(_digest(path, code) + code)
-        Path(file.name).replace(path)
+        try:
+            part.write_bytes(_digest(path, code) + code)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
 
 
 def _digest(path: Path, code: bytes) -> bytes:
