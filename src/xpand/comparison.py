@@ -79,7 +79,7 @@ def array_equal(a: Array, b: Array, /, *, equal_nan: bool = False) -> Array:
     if tuple(a.shape) != tuple(b.shape):
         return xp.full((), False, dtype=xp.bool, device=device_of(a))
     a, b = _arguments.promote("array_equal", xp, a=a, b=b)
-    equal = a == b
+    equal = xp.equal(a, b)
     return xp.all(equal | _both_nan(xp, a, b) if equal_nan else equal)
 
 
@@ -101,14 +101,14 @@ def _close(function: str, a: Any, b: Any, rtol: float, atol: float, equal_nan: b
     like = next(iter(given.values()))
     a, b = (x if _arguments.is_array(x) else _number(function, xp, x, like) for x in (a, b))
     a, b = _arguments.promote(function, xp, a=a, b=b)
-    equal = a == b
+    equal = xp.equal(a, b)
     kind = _arguments.kind(xp, a.dtype)
     if kind == "bool":
         return equal
     if kind not in _arguments.FLOATING:
         real = xp.__array_namespace_info__().default_dtypes(device=device_of(like))["real floating"]
         a, b = xp.astype(a, real), xp.astype(b, real)
-    finite = xp.isfinite(a) & xp.isfinite(b)
+    finite = xp.logical_and(xp.isfinite(a), xp.isfinite(b))
     zero = xp.zeros((), dtype=a.dtype, device=device_of(like))
     # The difference excludes infinities: NumPy warns about inf - inf.
     distance = xp.abs(xp.where(finite, a, zero) - xp.where(finite, b, zero))
@@ -133,4 +133,4 @@ def _number(function: str, xp: Namespace, value: Scalar, like: Array) -> Array:
 def _both_nan(xp: Namespace, a: Array, b: Array) -> Array:
     if not all(_arguments.kind(xp, x.dtype) in _arguments.FLOATING for x in (a, b)):
         return xp.zeros((), dtype=xp.bool, device=device_of(a))
-    return xp.isnan(a) & xp.isnan(b)
+    return xp.logical_and(xp.isnan(a), xp.isnan(b))

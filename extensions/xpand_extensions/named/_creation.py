@@ -78,6 +78,7 @@ def _filled_like(function: str, a: NamedArray, fill_value: Any, dtype: Any) -> N
         return astype(found, dtype=dtype)
     _numbers(function, xp, None, fill_value=fill_value)
     if is_array(fill_value):
+        xp = array_namespace(a.array, fill_value)
         return created(xp.astype(xp.broadcast_to(fill_value, a.array.shape), dtype), a.names)
     return created(xp.full_like(a.array, fill_value, dtype=dtype), a.names)
 

@@ -205,10 +205,12 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
                 a = stepped(a, step1)
             if step2 is not None:
                 b = stepped(b, step2)
-            if type(a) is not type(b):
-                array_namespace(a, b)
             out = new(named)
-            out.array = (by_type.get(type(a)) or find(a))(a, b)
+            if type(a) is type(b):
+                out.array = (by_type.get(type(a)) or find(a))(a, b)
+            else:
+                array_namespace(a, b)
+                out.array = function.among((a, b))(a, b)
             out.names = plan.names
             return out
         return _with_number(name, function, x1, x2)
@@ -219,13 +221,13 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
     if isinstance(x1, NamedArray):
         without_axes(name, x2)
-        return make(function(x1.array, x2), x1.names)
+        return make(function.among((x1.array, x2))(x1.array, x2), x1.names)
     if isinstance(x2, NamedArray):
         without_axes(name, x1)
-        return make(function.of(x2.array)(x1, x2.array), x2.names)
+        return make(function.among((x1, x2.array))(x1, x2.array), x2.names)
     if not is_array(x1) and not is_array(x2):
         x1 = default_namespace().asarray(x1)
-    return function.of(x1 if is_array(x1) else x2)(x1, x2)
+    return function.among((x1, x2))(x1, x2)
 
 
 def elementwise(name: str, source: Source) -> Callable[..., Any]:
@@ -246,13 +248,11 @@ def elementwise(name: str, source: Source) -> Callable[..., Any]:
             else:
                 return _renamed(function.of(x)(*[each.array for each in operands], **params), names)
         if not any(isinstance(x, NamedArray) for x in operands):
-            arrays = [x for x in operands if is_array(x)]
-            if not arrays:
+            if not any(is_array(x) for x in operands):
                 operands = (default_namespace().asarray(operands[0]), *operands[1:])
-                arrays = [operands[0]]
-            return function.of(arrays[0])(*operands, **params)
+            return function.among(operands)(*operands, **params)
         names, arrays = aligned(name, operands)
-        return _renamed(function.of(next(x for x in arrays if is_array(x)))(*arrays, **params), names)
+        return _renamed(function.among(arrays)(*arrays, **params), names)
 
     return apply
 

@@ -48,6 +48,15 @@ class Positional:
         """Return the function for an array."""
         return self.by_type.get(type(array)) or self.found(array)
 
+    def among(self, operands: Sequence[Any]) -> Callable[..., Any]:
+        """Return the function for arrays and numbers. Of several arrays, some may be traced and others constants."""
+        arrays = [x for x in operands if is_array(x)]
+        first = arrays[0]
+        if self.path in FUNCTIONS and any(type(x) is not type(first) for x in arrays):
+            function: Callable[..., Any] = attribute(array_namespace(*arrays), self.path)
+            return function
+        return self.of(first)
+
     def found(self, array: Array) -> Callable[..., Any]:
         """Find the function for an array, and cache it if it depends only on the array's type."""
         if self.function is not None or self.path not in FUNCTIONS:
@@ -91,9 +100,10 @@ def as_array(x: Any, *others: Any) -> Array:
 
 def array_like(x: Any, like: Array) -> Array:
     """Convert a number, or lists of numbers, to an array like another one, of its data type if possible."""
-    xp, found = array_namespace(like), as_array(x, like)
+    found = as_array(x, like)
     if found is x:
         return found
+    xp = array_namespace(like)
     kinds = ("bool", "integral", "real floating", "complex floating")
     rank, own = [[xp.isdtype(each.dtype, kind) for kind in kinds].index(True) for each in (found, like)]
     return xp.astype(found, like.dtype) if rank <= own else found

@@ -86,7 +86,7 @@ def _rounded_integers(xp: Namespace, x: Array, scale: int) -> Array:
 
 def _both(x1: Any, x2: Any) -> tuple[Namespace, Array, Array]:
     x1, x2 = promote(x1, x2)
-    return array_namespace(x1), x1, x2
+    return array_namespace(x1, x2), x1, x2
 
 
 def float_power(x1: Any, x2: Any, /) -> Array:

@@ -228,7 +228,9 @@ def _reducer(
                     f"{name}: where has the axes {', '.join(map(repr, extra))}, which the array lacks; the array has "
                     f"{_axis.written(array.shape.items())}"
                 )
-        found = masked(function.of(x), array_namespace(x), x, mask, _positions(names, removed), **params)
+        found = masked(
+            function.among((x, mask)), array_namespace(x, mask), x, mask, _positions(names, removed), **params
+        )
         return make(found, rest_of(names, removed))
 
     return apply, general
