@@ -10,7 +10,7 @@ import pytest
 
 import xpand
 from tests.coverage import table, unfinished
-from tests.libraries import Library
+from tests.libraries import Library, without_inductor
 from xpand_extensions import autodiff, jit, named as hax
 from xpand_extensions.named import Axis, NamedArray
 
@@ -18,6 +18,8 @@ TABLE = table("haliax")
 
 Row = Callable[[Library], None]
 CASES: dict[str, Row] = {}
+OF_SEVERAL: dict[str, Row] = {}
+"""Tests of functions of several arrays of which one is traced and the others are constants."""
 
 A = np.asarray([[0.5, -1.5, 2.0, 0.25], [3.0, -0.25, 0.75, 1.0], [-0.5, 0.125, 6.0, -2.0]])
 INTEGERS = np.asarray([[3, 7, 5, 1], [2, 9, 0, 4], [8, 6, 10, 12]])
@@ -66,15 +68,29 @@ def compared(
 ) -> None:
     """Enter the row of a function of named arrays. Operands are arrays with `axes`, pairs with names, or numbers."""
 
-    def test(library: Library) -> None:
-        given = [
+    def given(library: Library) -> list[Any]:
+        return [
             of(library, *x) if _is_pair(x) else of(library, x, axes) if isinstance(x, np.ndarray) else x
             for x in operands
         ]
+
+    def call(*operands: Any) -> Any:
         called = function
         if called is None:
             called = getattr(hax, name.rpartition(".")[2]) if "." not in name else getattr(NamedArray, name[11:])
-        found = called(*given, **options)
+        return called(*operands, **options)
+
+    def test(library: Library) -> None:
+        checked(library, call(*given(library)))
+
+    def test_traced(library: Library) -> None:
+        arrays = given(library)
+        for i, x in enumerate(arrays):
+            if isinstance(x, NamedArray):
+                of_one = lambda x, i=i: call(*arrays[:i], x, *arrays[i + 1 :])
+                checked(library, jit.jit(of_one)(x))
+
+    def checked(library: Library, found: Any) -> None:
         if isinstance(expected, (tuple, list)):
             assert len(found) == len(expected)
             for each, values in zip(found, expected):
@@ -83,6 +99,8 @@ def compared(
             check(library, found, names, expected)
 
     CASES[name] = test
+    if sum(isinstance(x, np.ndarray) or _is_pair(x) for x in operands) > 1:
+        OF_SEVERAL[name] = test_traced
 
 
 def _is_pair(x: Any) -> bool:
@@ -267,6 +285,7 @@ UPDATES: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "set": lambda x: 0 * x + 2.0,
     "add": lambda x: x + 2.0,
     "multiply": lambda x: x * 2.0,
+    "mul": lambda x: x * 2.0,
     "divide": lambda x: x / 2.0,
     "power": lambda x: x**2.0,
     "min": lambda x: np.minimum(x, 2.0),
@@ -527,10 +546,34 @@ def test_row(library: Library, name: str) -> None:
     CASES[name](library)
 
 
+@pytest.mark.parametrize("name", OF_SEVERAL)
+def test_traced_arrays_meet_constants(eager_library: Library, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_inductor(monkeypatch)
+    OF_SEVERAL[name](eager_library)
+
+
+def test_traced_masks_and_numbers_meet_constants(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_inductor(monkeypatch)
+    x, mask, one = of(eager_library, A), of(eager_library, BOOLEANS), eager_library.asarray(1.0)
+    for function, argument, names, expected in (
+        (lambda mask: hax.sum(x, "b", where=mask), mask, ("a",), np.where(BOOLEANS, A, 0.0).sum(1)),
+        (lambda mask: hax.mean(x, where=mask), mask, (), A.mean(where=BOOLEANS)),
+        (lambda mask: hax.max(x, "b", where=mask), mask, ("a",), A.max(1, where=BOOLEANS, initial=-np.inf)),
+        (lambda mask: hax.where(mask, x, 0.0), mask, AB, np.where(BOOLEANS, A, 0.0)),
+        (lambda mask: hax.where(mask, 0.0, x), mask, AB, np.where(BOOLEANS, 0.0, A)),
+        (lambda one: x + one, one, AB, A + 1.0),
+        (lambda one: one - x, one, AB, 1.0 - A),
+        (lambda one: hax.full_like(x, one), one, AB, np.ones_like(A)),
+        (lambda one: hax.clip(x, -one, one), one, AB, np.clip(A, -1.0, 1.0)),
+        (lambda one: x.at["a", 0].set(one), one, AB, np.concatenate([0.0 * A[:1] + 1.0, A[1:]])),
+    ):
+        check(eager_library, jit.jit(function)(argument), names, expected)
+
+
 def test_every_row_is_tested_or_open() -> None:
     assert set(CASES) | unfinished("haliax") == set(TABLE)
     assert not set(CASES) & unfinished("haliax")
-    assert len(TABLE) == 315
+    assert len(TABLE) == 316
 
 
 def test_what_the_table_names_exists() -> None:

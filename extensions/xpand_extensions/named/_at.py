@@ -17,7 +17,7 @@ from . import _axis
 from ._array import NamedArray, make
 from ._axis import Axis, AxisSelector
 from ._creation import full_like
-from ._index import Picked, check_bounds, dslice, entries, index, pick
+from ._index import Picked, dslice, entries, host_integer, indexed, pick
 from ._methods import bind, method
 from ._plans import array_of, check_named, check_type, position
 from ._shapes import broadcast_to, permuted, rename
@@ -69,22 +69,17 @@ def _one_slice(
 def _several_slices(array: NamedArray, start: Mapping[Any, Any], length: Mapping[Any, Any] | None = None) -> NamedArray:
     lengths = {array.names[position("slice", array, axis)]: size for axis, size in (length or {}).items()}
     parts = {}
-    for axis, first in start.items():
-        i = position("slice", array, axis)
+    for axis, given in start.items():
+        i, first = position("slice", array, axis), host_integer(array, given)
         name = array.names[i]
         if name not in lengths:
             if not isinstance(first, int):
                 raise ValueError(f"slice: the length of axis {name!r} is needed if its start is an array")
-            lengths[name] = array.array.shape[i] - first
-        parts[name] = part = dslice(first, lengths[name])
-        if isinstance(first, int) and not 0 <= first <= first + part.size <= array.array.shape[i]:
-            raise IndexError(
-                f"slice: positions {first} to {first + part.size} don't lie within axis {name!r} of size "
-                f"{array.array.shape[i]}"
-            )
+            lengths[name] = max(0, array.array.shape[i] - first)
+        parts[name] = dslice(first, lengths[name])
     if extra := [name for name in lengths if name not in parts]:
         raise ValueError(f"slice: length has the axes {extra}, which start lacks")
-    return index(array, parts)
+    return indexed("slice", array, parts)
 
 
 # --- updates ---------------------------------------------------------------------------------------------------------
@@ -98,10 +93,10 @@ class NamedAt:
     "fill", "clip" or "wrap". JAX's hints `indices_are_sorted` and `unique_indices` have no effect.
     """
 
-    __slots__ = ("_parts", "_x")
+    __slots__ = ("_function", "_parts", "_x")
 
-    def __init__(self, x: NamedArray, parts: Mapping[Any, Any] | None = None) -> None:
-        self._x, self._parts = x, parts
+    def __init__(self, x: NamedArray, parts: Mapping[Any, Any] | None = None, function: str = "at") -> None:
+        self._x, self._parts, self._function = x, parts, function  # errors name the function
 
     def __getitem__(self, index: Any, /) -> "NamedAt":
         """Return the same array at an index."""
@@ -124,6 +119,8 @@ class NamedAt:
     def multiply(self, update: Any, *, mode: str | None = None, **hints: bool) -> NamedArray:
         """Multiply the selected elements by values."""
         return self._updated("multiply", update, mode, hints)
+
+    mul = multiply
 
     def divide(self, update: Any, *, mode: str | None = None, **hints: bool) -> NamedArray:
         """Divide the selected elements by values."""
@@ -159,13 +156,10 @@ class NamedAt:
             raise TypeError(
                 f"at.{operation}: unknown arguments {unknown}; takes mode, indices_are_sorted, unique_indices"
             )
-        picked = pick("at", self._x, self._parts or {})
-        if mode in (None, "promise_in_bounds", "raise", "error"):
-            check_bounds("at", self._x, picked)
-        if mode in (None, "promise_in_bounds"):
-            mode = "drop" if picked.fills else None
-        elif mode == "error":
-            mode = "raise"
+        mode = {"promise_in_bounds": None, "error": "raise"}.get(mode or "", mode)
+        picked = pick(self._function, self._x, self._parts or {}, mode)
+        if mode is None and picked.fills:
+            mode = "drop"
         return picked, positional_at(permuted(self._x, picked.names).array)[picked.entries or ...], mode
 
     def _updated(self, operation: str, values: Any, mode: str | None, hints: Mapping[str, bool]) -> NamedArray:
@@ -198,6 +192,12 @@ def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArra
         start: The start of the part along axes, by default 0: integers, or arrays, named or not.
         update: The new part. Its sizes are those of the part.
 
+    Raises:
+        TypeError: An argument is not a named array, or a start is not an integer.
+        ValueError: There is no such axis, or `update` has an axis that the part lacks.
+        IndexError: The part does not lie within the array. If the start is traced or lazy, elements out of bounds are
+            dropped.
+
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
     >>> updated_slice(x, {"a": 1}, NamedArray(np.asarray([7, 8]), "a"))
@@ -208,7 +208,6 @@ def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArra
     parts: dict[Any, Any] = {}
     for axis, first in start.items():
         name = array.names[position("updated_slice", array, axis)]
-        first = make(first, ()) if is_array(first) else first
         if name in update.names:
             parts[name] = dslice(first, update.shape[name])
         else:
@@ -216,7 +215,7 @@ def updated_slice(array: NamedArray, start: Mapping[Any, Any], update: NamedArra
     for name in update.names:
         if name in array.names and name not in parts and update.shape[name] != array.shape[name]:
             parts[name] = builtins.slice(update.shape[name])
-    return NamedAt(array)[parts].set(update)
+    return NamedAt(array, parts, "updated_slice").set(update)
 
 
 # --- references ------------------------------------------------------------------------------------------------------

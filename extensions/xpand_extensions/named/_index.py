@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import checks, describe, device_of, is_array
+from xpand.extend import checks, describe, device_of, eager, is_array
 
 from .._bounds import index_dtype
 from .._plans import Memory
@@ -32,7 +32,8 @@ class dslice:
             one part for each of its elements.
         length: The number of elements, or an `Axis` that replaces the indexed one.
 
-    Elements past the end of the axis read as 0, and are not written.
+    A part that does not lie within its axis raises an `IndexError` if its start is known. If the start is traced or
+    lazy, positions out of bounds read as 0, and are not written.
 
     >>> import numpy as np
     >>> x = NamedArray(np.asarray([1, 2, 3, 4]), "a")
@@ -170,8 +171,12 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
     NamedArray({'a': 2}, array([3, 4]))
     """
     check_named("index", "array", array)
-    picked = pick("index", array, slices)
-    check_bounds("index", array, picked)
+    return indexed("index", array, slices)
+
+
+def indexed(function: str, array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
+    """Select along axes, for the function that errors name."""
+    picked = pick(function, array, slices)
     x = permuted(array, picked.names).array
     if picked.is_basic:
         return make(x[(*picked.entries, ...)], picked.selection)
@@ -181,12 +186,16 @@ def index(array: NamedArray, slices: Mapping[Any, Any]) -> NamedArray:
     )
 
 
-def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
+def pick(function: str, x: NamedArray, slices: Mapping[Any, Any], mode: str | None = None) -> Picked:
     """Convert an index by name to an index by position.
+
+    `mode` is the treatment of positions out of bounds, as in `scatter.at`. With None and "raise", known integers and
+    starts of slices are checked here; arrays of positions are checked where they are used.
 
     Raises:
         TypeError: An invalid index.
         ValueError: There is no such axis, or an axis would occur twice.
+        IndexError: A known position is out of bounds.
     """
     check_rank(function, x)
     shape = x.shape
@@ -194,17 +203,21 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
     arrays: dict[str, NamedArray] = {}
     renamed: dict[str, str] = {}
     fills = False
-    for axis, part in slices.items():
-        name = x.names[position(function, x, axis)]
+    for axis, given in slices.items():
+        name, part = x.names[position(function, x, axis)], host_integer(x, given)
         if name in basic or name in arrays:
             raise ValueError(f"{function}: axis {name!r} is indexed twice")
         if isinstance(part, dslice):
-            if isinstance(part.start, int) and 0 <= part.start <= part.start + part.size <= shape[name]:
-                basic[name] = slice(part.start, part.start + part.size)
+            start, length = _start(function, x, name, part.start), _length(function, name, part.length)
+            if mode in (None, "raise"):
+                _check_slice(function, name, shape[name], start, length)
+            if isinstance(start, int) and 0 <= start <= shape[name] - length:
+                basic[name] = slice(start, start + length)
                 if isinstance(part.length, Axis):
                     renamed[name] = part.length.name
             else:
-                arrays[name], fills = _positions_of_slice(function, x, name, part), True
+                new = part.length.name if isinstance(part.length, Axis) else name
+                arrays[name], fills = _positions_of_slice(x, name, start, length, new, mode), True
         elif isinstance(part, slice):
             if part.step is not None and part.step < 0:
                 arrays[name] = _indices(x, list(range(*part.indices(shape[name]))), (name,))
@@ -213,22 +226,15 @@ def pick(function: str, x: NamedArray, slices: Mapping[Any, Any]) -> Picked:
         elif isinstance(part, NamedArray) or is_array(part) or isinstance(part, list):
             arrays[name] = _positions(function, x, name, part)
         elif hasattr(type(part), "__index__") and not isinstance(part, bool):
-            basic[name] = part.__index__()
+            basic[name] = at = part.__index__()
+            if mode in (None, "raise") and not -shape[name] <= at < shape[name]:
+                raise IndexError(f"{function}: position {at} is out of bounds for axis {name!r} of size {shape[name]}")
         else:
             raise TypeError(
                 f"{function}: the index of axis {name!r} must be an integer, a slice, a dslice, or an array of "
                 f"integers or booleans, got {describe(part)}"
             )
     return _picked(function, x, basic, arrays, renamed, fills)
-
-
-def check_bounds(function: str, x: NamedArray, picked: Picked) -> None:
-    """Check that integers in an index are positions of their axes."""
-    for name, part in zip(picked.names, picked.entries):
-        if isinstance(part, int):
-            size = x.array.shape[x.names.index(name)]
-            if not -size <= part < size:
-                raise IndexError(f"{function}: position {part} is out of bounds for axis {name!r} of size {size}")
 
 
 def _picked(
@@ -270,18 +276,60 @@ def _indices(x: NamedArray, values: list[int], names: tuple[str, ...]) -> NamedA
     return make(xp.asarray(values, dtype=index_dtype(xp, device), device=device), interned(names))
 
 
-def _positions_of_slice(function: str, x: NamedArray, name: str, part: dslice) -> NamedArray:
-    new = part.length.name if isinstance(part.length, Axis) else name
-    run = _indices(x, list(range(part.size)), (new,))
-    start = part.start
-    if is_array(start):
-        if len(start.shape):
-            raise TypeError(
-                f"{function}: the start of a dslice must have no axes, or named ones, got {describe(start)}"
-            )
-        start = make(start, ())
-    found: NamedArray = add(run, start)
-    return found
+def host_integer(x: NamedArray, part: Any) -> Any:
+    """Convert a concrete integer of another library, such as NumPy's, to a Python integer."""
+    if type(part) is type(x.array) or not is_array(part) or len(part.shape):
+        return part
+    return int(part) if checks.kind_of(part) in checks.INTEGERS and is_concrete(part) else part
+
+
+def _start(function: str, x: NamedArray, name: str, start: Any) -> int | NamedArray:
+    """Return the start of a `dslice` as a Python integer or a named array."""
+    start = host_integer(x, start)
+    if isinstance(start, int) and not isinstance(start, bool):
+        return start
+    part = start if isinstance(start, NamedArray) else make(start, ()) if is_array(start) else None
+    if part is None or (part is not start and len(start.shape)) or checks.kind_of(part.array) not in checks.INTEGERS:
+        raise TypeError(
+            f"{function}: the start of a dslice of axis {name!r} must be an integer or an array of integers, without "
+            f"axes or with named ones, got {describe(start)}"
+        )
+    check_rank(function, part)
+    return part
+
+
+def _length(function: str, name: str, length: Any) -> int:
+    size = length.size if isinstance(length, Axis) else length
+    return checks.integer(f"{function}: dslice of axis {name!r}", "length", size, minimum=0)
+
+
+def _check_slice(function: str, name: str, size: int, start: int | NamedArray, length: int) -> None:
+    """Check that a part lies within its axis, if its start is known."""
+    if isinstance(start, int):
+        first = last = start
+    elif is_concrete(start.array) and 0 not in start.array.shape:
+        xp = array_namespace(start.array)
+        with eager(xp):
+            first, last = int(xp.min(start.array)), int(xp.max(start.array))
+    else:
+        return
+    if first < 0 or last > size - length:
+        wrong = first if first < 0 else last
+        raise IndexError(
+            f"{function}: positions {wrong}:{wrong + length} do not lie within axis {name!r} of size {size}; to read "
+            'or write those that do, use `x.at[...]` with mode="fill" or "drop"'
+        )
+
+
+def _positions_of_slice(
+    x: NamedArray, name: str, start: int | NamedArray, length: int, new: str, mode: str | None
+) -> NamedArray:
+    found: NamedArray = add(_indices(x, list(range(length)), (new,)), start)
+    if mode in ("clip", "wrap"):
+        return found
+    # A negative position is out of bounds, although it would count from the end elsewhere.
+    xp = array_namespace(found.array)
+    return make(xp.where(found.array < 0, x.shape[name], found.array), found.names)
 
 
 def _positions(function: str, x: NamedArray, name: str, given: Any) -> NamedArray:

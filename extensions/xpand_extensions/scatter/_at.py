@@ -73,6 +73,8 @@ class At:
         """Multiply the selected elements, of a numeric data type, by `values`."""
         return self._update("multiply", values, mode)
 
+    mul = multiply
+
     def divide(self, values: ArrayLike, /, *, mode: Mode | None = None) -> Array:
         """Divide the selected elements, of a floating-point data type, by `values`.
 
