@@ -141,8 +141,8 @@ def entries(function: str, axes: Any) -> tuple[Pair | EllipsisType, ...]:
 def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | EllipsisType]) -> tuple[str, ...]:
     """Return the complete order of axes, from an order that may contain `...`.
 
-    `...` stands for the axes that are not listed. Of several `...`, each but the last takes the axes that come next in
-    the natural order.
+    `...` stands for the axes that are not listed. Of several `...`, an axis goes to the first that comes after all
+    listed axes before it in the natural order.
 
     Raises:
         ValueError: An axis is unknown, listed twice, or not listed without a `...`.
@@ -152,22 +152,29 @@ def completed(function: str, natural: tuple[str, ...], wanted: Sequence[str | El
     if missing := [name for name in listed if name not in natural]:
         raise ValueError(f"{function}: no axis {', '.join(map(repr, missing))}; there are the axes {natural}")
     free = [name for name in natural if name not in listed]
-    last = max([i for i, name in enumerate(wanted) if name is Ellipsis], default=None)
-    if free and last is None:
+    if free and Ellipsis not in wanted:
         raise ValueError(
             f"{function}: the order {tuple(listed)} lacks {', '.join(map(repr, free))} of the axes {natural}; list "
             "them, or write ... for the rest"
         )
-    found: list[str] = []
-    for i, name in enumerate(wanted):
-        if isinstance(name, str):
-            found.append(name)
-            continue
-        for each in list(free):
-            if i == last or all(before in found for before in natural[: natural.index(each)]):
-                found.append(each)
-                free.remove(each)
-    return tuple(found)
+    return tuple([name for part in filled(natural, wanted) for name in part])
+
+
+def filled(natural: Sequence[Any], wanted: Sequence[Any]) -> list[list[Any]]:
+    """Return the labels of each entry of an order: the label itself, or those for which a `...` stands.
+
+    Source: Haliax's `rearrange_for_partial_order`.
+    """
+    parts = [[] if label is Ellipsis else [label] for label in wanted]
+    listed = {label: i for i, label in enumerate(wanted) if label is not Ellipsis}
+    target = next((i for i, part in enumerate(parts) if not part), 0)
+    for label in natural:
+        if label in listed:
+            first = max(listed[label] + 1, target)
+            target = next((i for i in range(first, len(parts)) if not parts[i]), target)
+        else:
+            parts[target].append(label)
+    return parts
 
 
 def _entry(function: str, key: Any, value: Any) -> Pair:

@@ -1,6 +1,6 @@
 """Products of arrays, with sums over axes by name."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from xpand import array_namespace
@@ -184,10 +184,10 @@ bind("__matmul__", _matmul)
 # --- einsum ----------------------------------------------------------------------------------------------------------
 
 
-def _words(equation: str, text: str, start: int) -> list[Any]:
+def _words(equation: str, text: str, start: int, *, several_dots: bool = False) -> list[Any]:
     """Read names and `...`, separated by spaces, in the part `text` of an equation, which begins at a position."""
     found: list[Any] = []
-    for each in side("einsum", equation, equation[: start + len(text)], start):
+    for each in side("einsum", equation, equation[: start + len(text)], start, several_dots=several_dots):
         if isinstance(each, Group) and each.parts is not None:
             raise ValueError(f"einsum: {equation!r} has a group in parentheses; it takes names and '...'")
         found.append(each.name if isinstance(each, Group) else each)
@@ -208,8 +208,9 @@ def einsum(
     Args:
         equation: One of three forms. `"h w d, d w h -> h w"` lists the axes of each array in order.
             `"{H W D} -> H W"` finds axes by name: axes in braces that are not after the arrow are summed over, all
-            others remain. `"-> H W"` sums over all axes except these. `...` stands for the axes not listed; without it,
-            they come first.
+            others remain. `"-> H W"` sums over all axes except these. `...` stands for the axes not listed: in braces,
+            as in `"{...} -> H"`, they are summed over; after the arrow, they remain; without it, those that remain come
+            first.
         *arrays: Named arrays.
         precision: As for `dot`.
         preferred_element_type: As for `dot`.
@@ -218,7 +219,7 @@ def einsum(
 
     Raises:
         TypeError: No array, or one without names.
-        ValueError: The equation can't be read, or doesn't fit the arrays.
+        ValueError: The equation can't be read, or doesn't fit the arrays; or it lacks an alias.
 
     >>> import numpy as np
     >>> x, y = NamedArray(np.ones((2, 3)), ("a", "b")), NamedArray(np.ones((3, 4)), ("b", "c"))
@@ -245,17 +246,28 @@ def _planned_einsum(equation: str, arrays: Sequence[NamedArray], aliases: dict[s
     if equation.count("->") != 1:
         raise ValueError(f"einsum: {equation!r} must have one '->'")
     left, right = equation.split("->")
-    result = _words(equation, right, len(left) + 2)
+    stripped = left.strip()
+    is_ordered = bool(stripped) and not stripped.startswith("{")
+    result = _words(equation, right, len(left) + 2, several_dots=not is_ordered)
     _axis.different("einsum", [each for each in result if each is not Ellipsis])
     bound = {alias: _axis.selector("einsum", axis) for alias, axis in aliases.items()}
     sizes = {name: size for x in arrays for name, size in x.shape.items()}
     for alias, (name, size) in bound.items():
         if size is not None and name in sizes and sizes[name] != size:
             raise ValueError(f"einsum: {alias} is axis {name!r} of size {size}, which is {sizes[name]} in the arrays")
-    stripped = left.strip()
-    if stripped.startswith("{") or not stripped:
-        return _unordered(equation, left, arrays, result, {alias: name for alias, (name, _) in bound.items()}, sizes)
-    return _ordered(equation, left, arrays, result, {alias: name for alias, (name, _) in bound.items()})
+    names = {alias: name for alias, (name, _) in bound.items()}
+    if is_ordered:
+        return _ordered(equation, left, arrays, result, names)
+    return _unordered(equation, left, arrays, result, names, sizes)
+
+
+def _check_aliases(equation: str, aliases: Mapping[str, str], words: Sequence[Any]) -> None:
+    """Check that the equation contains each alias."""
+    if unused := [alias for alias in aliases if alias not in words]:
+        raise ValueError(
+            f"einsum: {equation!r} lacks {', '.join(map(repr, unused))}, for which an axis is given; it has the names "
+            f"{tuple(dict.fromkeys(word for word in words if word is not Ellipsis))}"
+        )
 
 
 def _unordered(
@@ -276,16 +288,17 @@ def _unordered(
             )
         return found
 
-    wanted = [each if each is Ellipsis else actual(each) for each in result]
     inner = left.strip()
+    listed: list[Any] = []
     if inner:
         if not inner.endswith("}"):
             raise ValueError(f"einsum: the '{{' at position {left.index('{')} of {equation!r} isn't closed")
-        start = left.index("{") + 1
-        listed = [actual(each) for each in _words(equation, inner[1:-1], start) if each is not Ellipsis]
-        remaining = [name for name in sizes if name not in listed or name in wanted]
-    else:
-        remaining = [name for name in sizes if name in wanted or Ellipsis in wanted]
+        listed = _words(equation, inner[1:-1], left.index("{") + 1)
+    _check_aliases(equation, bound, [*listed, *result])
+    wanted = [each if each is Ellipsis else actual(each) for each in result]
+    summed = [actual(each) for each in listed if each is not Ellipsis]
+    remain = Ellipsis in result or (inner != "" and Ellipsis not in listed)
+    remaining = [name for name in sizes if name in wanted or (remain and name not in summed)]
     if Ellipsis not in wanted:
         wanted = [Ellipsis, *wanted]
     names = _axis.completed("einsum", tuple(remaining), wanted)
@@ -323,6 +336,7 @@ def _ordered(
             if isinstance(word, str) and bound.get(word, name) != name:
                 raise ValueError(f"einsum: {word!r} in {equation!r} is axis {name!r}, not {bound[word]!r}")
         several.append(tuple(words))
+    _check_aliases(equation, bound, [word for word in actual if isinstance(word, str)])
     labels: list[Any] = []
     for word in result:
         if word is Ellipsis:

@@ -61,7 +61,8 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
         *args: A sequence of axes, where `...` stands for the rest; or a string. A string that starts with a brace finds
             axes by name, and may omit some: `"{H W} -> ... W H"`. Any other string lists all axes in order:
             `"B H W -> B (E: H W)"`. `(E: H W)` means one axis `E` made of two: before the arrow it is split, after the
-            arrow the two are merged.
+            arrow the two are merged. After the arrow, `...` stands for the rest. Of several, an axis goes to the first
+            that comes after all listed axes before it.
         **bindings: For names in the string: sizes of parts of split axes, names of axes, or both as an `Axis`.
 
     Returns:
@@ -69,7 +70,8 @@ def rearrange(array: NamedArray, *args: Any, **bindings: AxisSelector | int) -> 
 
     Raises:
         TypeError: An argument is neither a string nor a sequence of axes.
-        ValueError: An axis is unknown, missing or repeated; sizes don't fit; or the string can't be read.
+        ValueError: An axis is unknown, missing or repeated; sizes don't fit; the string can't be read, or lacks a
+            binding.
 
     >>> import numpy as np
     >>> x = NamedArray(np.zeros((8, 4, 6)), ("B", "H", "W"))
@@ -148,10 +150,16 @@ def parsed(text: str) -> Pattern:
         if not stripped.endswith("}"):
             raise ValueError(f"rearrange: the '{{' at position {start - 1} of {text!r} isn't closed")
         left = left[: left.rindex("}")]
-    return Pattern(ordered, side("rearrange", text, left, start), side("rearrange", text, text, text.index("->") + 2))
+    return Pattern(
+        ordered,
+        side("rearrange", text, left, start, several_dots=not ordered),
+        side("rearrange", text, text, text.index("->") + 2, several_dots=True),
+    )
 
 
-def side(function: str, text: str, until: str, start: int) -> tuple[Group | EllipsisType, ...]:
+def side(
+    function: str, text: str, until: str, start: int, *, several_dots: bool = False
+) -> tuple[Group | EllipsisType, ...]:
     """Read the axes in a part of a text, from a position up to the end of `until`, with which the text starts."""
     found: list[Group | EllipsisType] = []
     group: list[str] | None = None
@@ -168,7 +176,7 @@ def side(function: str, text: str, until: str, start: int) -> tuple[Group | Elli
             else:
                 group.append(match["name"])
         elif match["dots"] and group is None:
-            if Ellipsis in found:
+            if Ellipsis in found and not several_dots:
                 raise _unreadable(function, text, place, "'...' occurs twice")
             found.append(Ellipsis)
         elif mark == "(" and group is None:
@@ -195,6 +203,10 @@ def _unreadable(function: str, text: str, place: int, what: str) -> ValueError:
 def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[str, Any]) -> Rearrangement:
     """Plan the steps of a string for an array."""
     bound: dict[Any, Any] = {name: _binding(name, value) for name, value in bindings.items()}
+    groups = [group for group in (*pattern.left, *pattern.right) if not isinstance(group, EllipsisType)]
+    names_in_text = {name for group in groups for name in (group.name, *(group.parts or ()))}
+    if unused := [name for name in bound if name not in names_in_text]:
+        raise ValueError(f"rearrange: {text!r} lacks {', '.join(map(repr, unused))}, which is bound")
     own = array.shape
     parts: list[tuple[Any, str, int]] = []  # the label, the name of the axis, and the size
     for axis, left in zip(array.names, _in_order(pattern, text, array, bound)):
@@ -215,16 +227,19 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
     if twice := sorted({label for label in labels if labels.count(label) > 1}):
         raise ValueError(f"rearrange: {', '.join(map(repr, twice))} occurs more than once before '->' in {text!r}")
     table = {label: (name, size) for label, name, size in parts}
+    rights = [(group, _merged(group)) for group in pattern.right]
+    wanted = [part for _, merged in rights for part in merged]
+    filled = iter(_axis.filled(labels, wanted))
     result: list[tuple[str, int]] = []
     order: list[Any] = []
-    for group in pattern.right:
+    for group, merged in rights:
         if isinstance(group, EllipsisType):
-            rest = [label for label in labels if isinstance(label, tuple)]
+            rest = next(filled)
             order.extend(rest)
             result.extend(table[label] for label in rest)
             continue
-        merged: tuple[Any, ...] = (group.name,) if group.parts is None else group.parts
         for part in merged:
+            next(filled)
             if part not in table:
                 raise ValueError(
                     f"rearrange: {part!r} after '->' in {text!r} is not bound, and is none of the axes before '->'; "
@@ -247,7 +262,7 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
     if missing := [name for label, name, _ in parts if label not in order]:
         raise ValueError(
             f"rearrange: {text!r} lacks the axes {', '.join(map(repr, missing))} after '->'; list them, or write ... "
-            "for axes that aren't listed before '->'"
+            "for the rest"
         )
     names = tuple([name for name, _ in result])
     _axis.different("rearrange", names)
@@ -257,6 +272,13 @@ def _planned(pattern: Pattern, text: str, array: NamedArray, bindings: Mapping[s
         tuple([size for _, size in result]) if len(result) != len(parts) else None,
         interned(names),
     )
+
+
+def _merged(group: Group | EllipsisType) -> tuple[Any, ...]:
+    """Return the parts of an item after `->`."""
+    if isinstance(group, EllipsisType):
+        return (Ellipsis,)
+    return (group.name,) if group.parts is None else group.parts
 
 
 def _in_order(
