@@ -1,5 +1,6 @@
 """Shapes, indices, products, searches and creation by name, on every library, against NumPy."""
 
+import itertools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -7,9 +8,10 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, without_inductor
 from tests.test_named_elementwise import check, of
 from xpand_extensions import named as hax, random as positional_random
+from xpand_extensions.jit import jit
 from xpand_extensions.named import Axis, NamedArray, poly
 
 CUBE = np.random.default_rng(1).normal(size=(4, 3, 2))
@@ -75,6 +77,10 @@ STRINGS: list[tuple[str, dict[str, Any], tuple[str, ...], Any]] = [
     ("(p q) b c -> q b p c", {"p": 2}, ("q", "b", "p", "c"), CUBE.reshape(2, 2, 3, 2).transpose(1, 2, 0, 3)),
     ("(p q) b c -> q b p c", {"p": Axis("P", 2)}, ("q", "b", "P", "c"), CUBE.reshape(2, 2, 3, 2).transpose(1, 2, 0, 3)),
     ("{r} -> r ...", {"r": "b"}, ("b", "a", "c"), CUBE.transpose(1, 0, 2)),
+    ("a b c -> c ...", {}, ("c", "a", "b"), CUBE.transpose(2, 0, 1)),
+    ("{... b ...} -> ... b ...", {}, NAMES, CUBE),
+    ("{a b} -> ... b ... a", {}, ("b", "c", "a"), CUBE.transpose(1, 2, 0)),
+    ("{a b c} -> ... (E: c a) ...", {}, ("E", "b"), CUBE.transpose(2, 0, 1).reshape(8, 3)),
 ]
 
 
@@ -103,6 +109,94 @@ def test_strings_that_rearrange(library: Library) -> None:
         hax.rearrange(x, "(a d) b c -> a d b c", a=3)
 
 
+def test_several_dots_are_filled_as_in_haliax() -> None:
+    x = hax.named(np.zeros((1, 2, 3, 4)), tuple("abcd"))
+    for order, expected in (
+        ("* c *", "abcd"),
+        ("* d * a", "bcda"),
+        ("* b * c", "abdc"),
+        ("* c * b", "acdb"),
+        ("* c * b *", "acbd"),
+        ("c * a *", "cabd"),
+        ("b * *", "bacd"),
+        ("* d *", "abcd"),
+        ("d * a * b", "dacb"),
+    ):
+        axes = [... if each == "*" else each for each in order.split()]
+        assert x.rearrange(axes).names == tuple(expected), order
+        assert x.rearrange("{a b c d} -> " + order.replace("*", "...")).names == tuple(expected), order
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_slices_within_and_out_of_bounds(library: Library) -> None:
+    """A part with a known start lies within its axis, or raises an error, unless a mode is given."""
+    values, update = np.arange(1.0, 5.0), np.asarray([10.0, 20.0, 30.0])
+    x, new = of(library, values, "a"), of(library, update, "a")
+    # Starts that are Python's or NumPy's integers, and arrays of the library.
+    kinds: list[Callable[[int], Any]] = [int, np.int64, np.asarray]
+    kinds += [] if library.lazy else [library.asarray, lambda start: of(library, start, ())]
+    for start, kind in itertools.product((-4, -3, -1, 0, 1, 2, 3, 4), kinds):
+        part = hax.dslice(kind(start), 3)
+        changed, read = np.concatenate([[0.0] * 4, values, [0.0] * 4]), slice(4 + start, 7 + start)
+        inside = changed[read].copy()
+        changed[read] = update
+        if 0 <= start <= 1:
+            check(library, x["a", part], ("a",), inside)
+            check(library, x.slice({"a": kind(start)}, {"a": 3}), ("a",), inside)
+            check(library, x.at["a", part].set(new), ("a",), changed[4:8])
+            check(library, hax.updated_slice(x, {"a": kind(start)}, new), ("a",), changed[4:8])
+        else:
+            calls: list[Callable[[], Any]] = [
+                lambda part=part: x["a", part],
+                lambda start=start, kind=kind: x.slice({"a": kind(start)}, {"a": 3}),
+                lambda part=part: x.at["a", part].add(new),
+                lambda part=part: x.at["a", part].get(mode="raise"),
+                lambda start=start, kind=kind: hax.updated_slice(x, {"a": kind(start)}, new),
+            ]
+            for call in calls:
+                with pytest.raises(IndexError, match=f"positions {start}:{start + 3} do not lie within axis 'a'"):
+                    call()
+        check(library, x.at["a", part].get(mode="fill", fill_value=0.0), ("a",), inside)
+        check(library, x.at["a", part].set(new, mode="drop"), ("a",), changed[4:8])
+        if start >= 0:
+            check(library, x.at["a", part].get(mode="clip"), ("a",), values[np.arange(start, start + 3).clip(max=3)])
+        check(library, x.at["a", part].get(mode="wrap"), ("a",), values[np.arange(start, start + 3) % 4])
+    with pytest.raises(ValueError, match="length must be at least 0, got -1"):
+        x["a", hax.dslice(0, -1)]
+    for wrong in (1.5, True, "a", library.asarray(1.5), library.asarray([0, 1])):
+        with pytest.raises(TypeError, match="the start of a dslice of axis 'a' must be an integer"):
+            x["a", hax.dslice(wrong, 2)]
+
+
+def test_slices_whose_start_is_traced(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_inductor(monkeypatch)
+    values, update = np.arange(1.0, 5.0), np.asarray([10.0, 20.0, 30.0])
+    x, new = of(eager_library, values, "a"), of(eager_library, update, "a")
+    read = jit(lambda x, start: x["a", hax.dslice(start, 3)])
+    write = jit(lambda x, start: hax.updated_slice(x, {"a": start}, new))
+    constant = jit(lambda start: x["a", hax.dslice(start, 3)])
+    for start in range(-4, 5):
+        expected = np.concatenate([[0.0] * 4, values, [0.0] * 4])
+        part, at = slice(4 + start, 7 + start), eager_library.asarray(start)
+        check(eager_library, read(x, at), ("a",), expected[part])
+        check(eager_library, constant(at), ("a",), expected[part])
+        expected[part] = update
+        check(eager_library, write(x, at), ("a",), expected[4:8])
+
+
+def test_integers_of_numpy_as_indices(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_inductor(monkeypatch)
+    x = of(library, CUBE, NAMES)
+    for one in (np.asarray(1), np.int64(1), np.uint8(1)):
+        check(library, x["b", one], ("a", "c"), CUBE[:, 1])
+        check(library, x.at[{"a": 0, "b": one}].mul(0.0)["a", 0, "b", 1], ("c",), 0 * CUBE[0, 1])
+        if not library.lazy:
+            check(library, jit(lambda x, one=one: x["b", one])(x), ("a", "c"), CUBE[:, 1])
+    if not library.lazy:
+        with pytest.raises(IndexError, match="3 is out of bounds for axis .* of size 3"):
+            x["b", np.asarray(3)]
+
+
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
 def test_indices(library: Library) -> None:
     x = of(library, CUBE, NAMES)
@@ -123,7 +217,7 @@ def test_indices(library: Library) -> None:
         ({"a": hax.dslice(1, 2)}, NAMES, CUBE[1:3]),
         ({"a": hax.dslice(1, Axis("d", 2))}, ("d", "b", "c"), CUBE[1:3]),
         ({"a": hax.dblock(1, 2)}, NAMES, CUBE[2:4]),
-        ({"a": hax.ds(library.asarray(3), 2)}, NAMES, np.concatenate([CUBE[3:], 0 * CUBE[:1]])),
+        ({"a": hax.ds(library.asarray(1), 2)}, NAMES, CUBE[1:3]),
         ({}, NAMES, CUBE),
     ):
         check(library, x[index], names, expected)
@@ -182,7 +276,7 @@ def test_updates(library: Library) -> None:
     check(library, found.rearrange(NAMES), NAMES, expected)
     expected = values.copy()
     expected[3:] = 5.0
-    check(library, x.at["a", hax.dslice(3, 2)].set(5.0).rearrange(NAMES), NAMES, expected)
+    check(library, x.at["a", hax.dslice(3, 2)].set(5.0, mode="drop").rearrange(NAMES), NAMES, expected)
     expected = values.copy()
     expected[2] = -expected[2]
     check(library, x.at["a", 2].apply(lambda part: -part).rearrange(NAMES), NAMES, expected)
@@ -229,6 +323,15 @@ def test_products(library: Library) -> None:
         (hax.einsum("{c} -> ", x, y), ("a", "b"), "abc,ac->ab", (0, 1)),
         (hax.einsum("-> b a", x, y), ("b", "a"), "abc,ac->ba", (0, 1)),
         (hax.einsum("{r} -> ", x, y, r=Axis("c", 2)), ("a", "b"), "abc,ac->ab", (0, 1)),
+        (hax.einsum("{...} -> ", x, y), (), "abc,ac->", (0, 1)),
+        (hax.einsum("{a ...} -> a", x, y), ("a",), "abc,ac->a", (0, 1)),
+        (hax.einsum("{a ...} -> ...", x, y), ("b", "c"), "abc,ac->bc", (0, 1)),
+        (hax.einsum("{...} -> b a", x, y), ("b", "a"), "abc,ac->ba", (0, 1)),
+        (hax.einsum("{...} -> ...", x, y), ("a", "b", "c"), "abc,ac->abc", (0, 1)),
+        (hax.einsum("{} -> ", x, y), ("a", "b", "c"), "abc,ac->abc", (0, 1)),
+        (hax.einsum("{r ...} -> r", x, y, r="c"), ("c",), "abc,ac->c", (0, 1)),
+        (hax.einsum("{c} -> ... c ...", x, y), ("a", "b", "c"), "abc,ac->abc", (0, 1)),
+        (hax.einsum("-> b ...", x, y), ("b", "a", "c"), "abc,ac->bac", (0, 1)),
         (x @ z, ("a", "b", "d"), "abc,cd->abd", (0, 2)),
     ):
         check(library, found, names, np.einsum(subscripts, *(values[i] for i in several)))
@@ -253,6 +356,11 @@ def test_products(library: Library) -> None:
         lambda: hax.einsum("a b ? -> a", x),
         lambda: hax.einsum("{q} -> ", x),
         lambda: hax.einsum("a b c", x),
+        lambda: hax.einsum("a b c -> a", x, q="a"),
+        lambda: hax.einsum("{a} -> ", x, q="a"),
+        lambda: hax.einsum("-> a", x, q="b"),
+        lambda: hax.einsum("a ... -> ... a ...", x),
+        lambda: hax.rearrange(x, "a b c -> c b a", q=2),
     ]
     for wrong in bad:
         with pytest.raises(ValueError, match=": "):
@@ -274,8 +382,8 @@ def test_functions_along_axes(library: Library) -> None:
     check(library, values, ("k", "b", "c"), -np.sort(-CUBE, 0)[:2])
     check(library, indices, ("k", "b", "c"), np.argsort(-CUBE, 0)[:2])
     check(library, x.trace("b", "a", 1), ("c",), np.trace(CUBE, 1, 1, 0))
-    check(library, hax.tril(x, "b", "a"), NAMES, np.tril(CUBE.T).T)
-    check(library, hax.triu(x, "a", "b", k=1), NAMES, np.moveaxis(np.triu(np.moveaxis(CUBE, 2, 0), 1), 0, 2))
+    check(library, hax.tril(x, "b", "a"), ("c", "b", "a"), np.tril(CUBE.T))
+    check(library, hax.triu(x, "a", "b", k=1), ("c", "a", "b"), np.triu(np.moveaxis(CUBE, 2, 0), 1))
     bits = of(library, (CUBE > 0).astype(np.uint8), NAMES)
     packed = hax.packbits(bits, "b")
     check(library, packed, NAMES, np.packbits(CUBE > 0, axis=1))

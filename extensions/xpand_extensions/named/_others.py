@@ -197,13 +197,19 @@ def trace(
 
 
 def tril(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
-    """Set the elements above a diagonal of two axes to zero. `k` moves the diagonal to the right."""
-    return permuted(make(*_matrices("tril", _TRIL, array, (axis1, axis2), k=k)), array.names)
+    """Set the elements above a diagonal of two axes to zero. These become the last axes.
+
+    `k` moves the diagonal to the right.
+    """
+    return make(*_matrices("tril", _TRIL, array, (axis1, axis2), k=k))
 
 
 def triu(array: NamedArray, axis1: AxisSelector, axis2: AxisSelector, k: int = 0) -> NamedArray:
-    """Set the elements below a diagonal of two axes to zero. `k` moves the diagonal to the right."""
-    return permuted(make(*_matrices("triu", _TRIU, array, (axis1, axis2), k=k)), array.names)
+    """Set the elements below a diagonal of two axes to zero. These become the last axes.
+
+    `k` moves the diagonal to the right.
+    """
+    return make(*_matrices("triu", _TRIU, array, (axis1, axis2), k=k))
 
 
 # --- of several arrays, and of all axes ------------------------------------------------------------------------------

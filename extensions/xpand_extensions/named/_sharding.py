@@ -16,7 +16,8 @@ from xpand.extend import describe, imported_libraries, is_array
 
 from .. import autodiff
 from .._plans import Memory, exact
-from ..jit import jit
+from ..jit import Lowered, jit
+from ..jit._statics import name_of
 from . import _axis
 from ._array import NamedArray, make, plugin_module
 from ._axis import Axis, AxisSelection, AxisSelector
@@ -284,7 +285,9 @@ def named_jit(
 
     Returns:
         A compiled function. Leaves of its arguments that are not arrays are static: they must be hashable, and a new
-        value compiles again. On libraries other than JAX, and without a mesh, nothing is split.
+        value compiles again. On libraries other than JAX, and without a mesh, nothing is split. Its method
+        `lower(*args, **kwargs)` returns the program before compilation, a `Lowered`. Compiled, it takes the arrays one
+        by one, without the static leaves.
 
     Raises:
         TypeError: An unknown option, or a static leaf that isn't hashable.
@@ -325,8 +328,8 @@ def _compiled(
 ) -> Callable[..., Any]:
     programs = Memory()
 
-    @wraps(function)
-    def compiled(*args: Any, **kwargs: Any) -> Any:
+    def prepared(*args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
+        """Return the compiled program for the structure of the arguments, and the arrays that it takes."""
         if in_axis_resources is not None:
             args, kwargs = shard((args, kwargs), in_axis_resources)
         mapping = _resolved("named_jit", axis_resources)
@@ -353,9 +356,20 @@ def _compiled(
                     output = function(*positional, **keywords)
                 return shard(output, results)
 
+            run.__name__ = name_of(function)
             program = programs.add(key, jit(run, donate_argnums=donated))
-        return program(*[leaf for leaf in leaves if _is_dynamic(leaf)])
+        return program, [leaf for leaf in leaves if _is_dynamic(leaf)]
 
+    @wraps(function)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        program, arrays = prepared(*args, **kwargs)
+        return program(*arrays)
+
+    def lower(*args: Any, **kwargs: Any) -> Lowered:
+        program, arrays = prepared(*args, **kwargs)
+        return program.lower(*arrays)
+
+    compiled.lower = lower  # type: ignore[attr-defined]
     return compiled
 
 
