@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.libraries import Library
+from tests.libraries import Library, without_inductor
 from xpand_extensions import named as hax
 
 VALUES = np.random.default_rng(0).normal(size=(4, 3))
@@ -65,6 +65,21 @@ def test_named_jit_compiles(library: Library) -> None:
         library.assert_equal(found.array, 2 * VALUES.sum(1), rtol=1e-12)
     assert calls == ["data"]
     library.assert_equal(scaled(x, "quotient", factor=factor)["y"].array, VALUES.sum(1) / 2, rtol=1e-12)
+
+
+def test_named_jit_lowers(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_inductor(monkeypatch)
+    x = named(library)
+    scaled = hax.named_jit(lambda x, kind, y: (x * y if kind == "product" else x).sum("embed"), MAPPING)
+    lowered = scaled.lower(x, "product", y=x)
+    assert lowered.as_text()
+    compiled = lowered.compile()
+    for found in (compiled(x, x), scaled(x, "product", y=x)):
+        assert found.names == ("batch",)
+        library.assert_equal(found.array, (VALUES**2).sum(1), rtol=1e-15)
+    with pytest.raises(TypeError, match="<lambda>: compiled for "):
+        compiled(x)
+    assert hax.fsdp(lambda x: 2.0 * x, MAPPING, MAPPING).lower(x).compile()(x).names == ("batch", "embed")
 
 
 def test_numbers_are_static_arguments_of_named_jit(library: Library) -> None:

@@ -685,6 +685,10 @@ def test_two_devices() -> None:
         scatter.at(x)[strict.asarray([0], device=there)].set(1.0)
 
 
+def test_at_has_the_short_name_of_jax() -> None:
+    assert scatter.At.mul is scatter.At.multiply
+
+
 def test_at_is_immutable() -> None:
     at = scatter.at(np.ones(3))[0]
     with pytest.raises(AttributeError):

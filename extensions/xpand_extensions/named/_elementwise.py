@@ -16,7 +16,7 @@ from xpand.extend import is_array
 from . import _positional as positional
 from ._array import NamedArray, make
 from ._methods import bind, method
-from ._plans import ALIGNMENTS, Positional, aligned, alignment, check_sizes, documented, stepped, without_axes
+from ._plans import ALIGNMENTS, NUMBERS, Positional, aligned, alignment, check_sizes, documented, stepped, without_axes
 
 __all__ = [
     "abs",
@@ -220,9 +220,13 @@ def binary(name: str, doc: str, source: Source = "") -> Binary:
 
 def _with_number(name: str, function: Positional, x1: Any, x2: Any) -> Any:
     if isinstance(x1, NamedArray):
+        if type(x2) in NUMBERS:
+            return make(function(x1.array, x2), x1.names)
         without_axes(name, x2)
         return make(function.among((x1.array, x2))(x1.array, x2), x1.names)
     if isinstance(x2, NamedArray):
+        if type(x1) in NUMBERS:
+            return make(function.of(x2.array)(x1, x2.array), x2.names)
         without_axes(name, x1)
         return make(function.among((x1, x2.array))(x1, x2.array), x2.names)
     if not is_array(x1) and not is_array(x2):

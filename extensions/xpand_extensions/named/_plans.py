@@ -19,7 +19,7 @@ from ._axis import AxisSelection, AxisSelector
 F = TypeVar("F", bound=Callable[..., Any])
 
 _MAX_TYPES: Final = 1024
-_NUMBERS: Final = (bool, int, float, complex)
+NUMBERS: Final = (bool, int, float, complex)
 
 
 # --- positional functions --------------------------------------------------------------------------------------------
@@ -50,11 +50,13 @@ class Positional:
 
     def among(self, operands: Sequence[Any]) -> Callable[..., Any]:
         """Return the function for arrays and numbers. Of several arrays, some may be traced and others constants."""
-        arrays = [x for x in operands if is_array(x)]
+        arrays = [x for x in operands if type(x) not in NUMBERS and is_array(x)]
         first = arrays[0]
-        if self.path in FUNCTIONS and any(type(x) is not type(first) for x in arrays):
-            function: Callable[..., Any] = attribute(array_namespace(*arrays), self.path)
-            return function
+        kind = type(first)
+        for x in arrays:
+            if type(x) is not kind and self.path in FUNCTIONS:
+                function: Callable[..., Any] = attribute(array_namespace(*arrays), self.path)
+                return function
         return self.of(first)
 
     def found(self, array: Array) -> Callable[..., Any]:
@@ -133,7 +135,7 @@ def check_named(function: str, parameter: str, x: Any) -> None:
 
 def without_axes(function: str, x: Any) -> None:
     """Check that an operand is a Python number or an array without axes."""
-    if isinstance(x, _NUMBERS):
+    if isinstance(x, NUMBERS):
         return
     if not is_array(x):
         raise TypeError(f"{function}: takes named arrays and numbers, got {describe(x)}")
