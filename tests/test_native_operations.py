@@ -260,12 +260,14 @@ def test_compilations_leave_no_memory() -> None:
 @pytest.mark.parametrize("shape", [(9,), (9, 3), (9, 2, 5)], ids=str)
 def test_reductions_by_segments(dtype: str, shape: tuple[int, ...]) -> None:
     def f(x: Any, ids: Any) -> list[Any]:
-        y = x + x
+        xp, y = of(x), x + x
         reduce = (scatter.segment_sum, scatter.segment_prod, scatter.segment_min, scatter.segment_max)
         found = [each(y, ids, num_segments=4) for each in reduce]
         found += [each(y, ids + 1, num_segments=3, mode="drop") for each in reduce]
         table = x[:4, ...] + x[:4, ...]
         places = scatter.at(table)[ids]
+        large = xp.tile(table, (10, *(1 for _ in shape[1:])))  # too large for a copy in a wider data type
+        found.append(scatter.at(large)[ids * 7].add(x))
         return [*found, places.add(x), places.multiply(x), places.min(x), places.max(x)]
 
     ids = np.asarray([0, 2, 2, 0, 2, 0, 0, 2, 3])

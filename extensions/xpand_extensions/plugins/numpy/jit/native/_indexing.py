@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from ....._optional import import_if_usable
 from .....tracing._graph import Equation, Variable
 from .....tracing._keys import ARRAY
+from ...scatter import FEW, WIDE
 from ._emit import Emitter
 from ._flags import fail
 from ._scalars import converted, instructions_of, literal
@@ -342,7 +342,7 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
     kind = next(iter(dtypes)).kind
     if len(dtypes) != 1 or kind == "b":
         return "data types"
-    if kind == "c" and (write.operation not in ("add", "set") or _adds_sums(write, out)):
+    if kind == "c" and write.operation not in ("add", "set"):
         return "complex numbers"
     if not _is_index(indices.dtype) or len(indices.shape) != 1 or write.axis != 0:
         return "indices"
@@ -351,41 +351,45 @@ def written_rows_order(equation: Equation, orders: Sequence[Order]) -> Order | s
     return Order.DENSE
 
 
-def _adds_sums(write: _Write, out: Any) -> bool:
-    """Return whether the library sums several columns before it adds them to the table."""
-    is_sum = write.operation == "add" and len(out.shape) > 1 and out.shape[1] > 1
-    return is_sum and import_if_usable("scipy.sparse") is not None
-
-
 def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> list[Node]:
     """Set rows of a table, or combine rows with values, one after the other."""
     write, out, b = _write_of(equation), equation.outputs[0], emitter.b
     values, indices = emitter.in_memory(given[write.values]), emitter.in_memory(given[write.indices])
     table = None if write.table is None else emitter.in_memory(given[write.table])
-    dtype, combines = np.dtype(out.dtype), write.operation != "set"
-    found = emitter.result(out.shape, dtype)
-    adds_sums = _adds_sums(write, out)
-    if table is None or adds_sums:
-        emitter.store(emitter.stretched(Small((), dtype, [literal(write.start(dtype), dtype)]), out.shape), found)
+    dtype, size = np.dtype(out.dtype), constant(out.shape[0])
+    wide = np.dtype(WIDE.get(dtype.char, dtype)) if write.operation == "add" else dtype
+    result = emitter.result(out.shape, dtype)
+    found = result if wide == dtype else emitter.allocated(out.shape, wide)
+    is_converted = found is result or table is None or indices.shape[0] * FEW > out.shape[0]
+
+    def at_rows(act: Callable[[Place, Buffer, Index], None]) -> None:
+        def visit(place: Place) -> None:
+            index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
+            is_inside = b.icmp_unsigned("<", index, size)
+            if not write.drops:
+                fail(emitter, b.not_(is_inside))
+            with b.if_then(is_inside, likely=True):
+                row = Index(index, 0, out.shape[0])
+                act(place, emitter.part(found, [row]), row)
+
+        emitter.nest(indices.shape, visit)
+
+    def combine(place: Place, row: Buffer, index: Index) -> None:
+        value = emitter.cast(emitter.part(values, place), wide)
+        if write.operation != "set":
+            value = Elementwise(row.shape, wide, instructions_of(write.operation, wide), [wide] * 2, [row, value])
+        emitter.store(value, row)
+
+    if table is None:
+        emitter.store(emitter.stretched(Small((), wide, [literal(write.start(dtype), wide)]), out.shape), found)
+    elif is_converted:
+        emitter.store(emitter.cast(table, wide), found)
     else:
-        emitter.store(table, found)
-    combine, size = instructions_of(write.operation, dtype) if combines else None, constant(out.shape[0])
-
-    def write_row(place: Place, index: Index) -> None:
-        row, value = emitter.part(found, [index]), emitter.part(values, place)
-        emitter.store(
-            value if combine is None else Elementwise(row.shape, dtype, combine, [dtype] * 2, [row, value]), row
-        )
-
-    def write_each(place: Place) -> None:
-        index = converted(b, emitter.element(indices, place), indices.dtype, np.dtype(np.int64))
-        is_inside = b.icmp_unsigned("<", index, size)
-        if not write.drops:
-            fail(emitter, b.not_(is_inside))
-        with b.if_then(is_inside, likely=True):
-            write_row(place, Index(index, 0, out.shape[0]))
-
-    emitter.nest(indices.shape, write_each)
-    if adds_sums and table is not None:
-        emitter.store(Elementwise(out.shape, dtype, instructions_of("add", dtype), [dtype] * 2, [table, found]), found)
-    return [found]
+        at_rows(lambda place, row, index: emitter.store(emitter.cast(emitter.part(table, [index]), wide), row))
+    at_rows(combine)
+    if table is not None and not is_converted:
+        emitter.store(table, result)
+        at_rows(lambda place, row, index: emitter.store(emitter.cast(row, dtype), emitter.part(result, [index])))
+    elif found is not result:
+        emitter.store(emitter.cast(found, dtype), result)
+    return [result]
