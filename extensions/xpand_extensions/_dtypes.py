@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks, trace_instead
@@ -11,22 +11,30 @@ P = ParamSpec("P")
 
 # A hand-written cache by type: torch.compile warns of functools.cache, and can't compare data types of some other
 # libraries.
-_narrow: dict[type, dict[DType, bool]] = {}
+_bits: dict[type, dict[DType, int]] = {}
+
+_BLOCK: Final = 16
+"""The number of rows that are added one after the other."""
 
 
-def _store(dtype: DType, narrow: bool) -> None:
-    _narrow.setdefault(type(dtype), {})[dtype] = narrow
+def _store(dtype: DType, bits: int) -> None:
+    _bits.setdefault(type(dtype), {})[dtype] = bits
 
 
-trace_instead(_store, lambda dtype, narrow: None)
+trace_instead(_store, lambda dtype, bits: None)
 
 
 def is_narrow(xp: Namespace, dtype: DType) -> bool:
     """Return whether a floating-point data type has fewer than 32 bits: float16, bfloat16."""
-    known = _narrow.get(type(dtype))
+    return _bits_of(xp, dtype) < 32
+
+
+def _bits_of(xp: Namespace, dtype: DType) -> int:
+    """Return the width of a real floating-point data type, or of the parts of a complex one."""
+    known = _bits.get(type(dtype))
     if known is not None and dtype in known:
         return known[dtype]
-    found = bool(xp.finfo(dtype).bits < 32)
+    found = int(xp.finfo(dtype).bits)
     _store(dtype, found)
     return found
 
@@ -38,8 +46,8 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
         if len(args) == 1:
             dtype = args[0].dtype  # type: ignore[attr-defined]
-            known = _narrow.get(type(dtype))
-            if known is not None and known.get(dtype) is False:  # faster than to find the namespace
+            known = _bits.get(type(dtype))
+            if known is not None and known.get(dtype, 0) >= 32:  # faster than to find the namespace
                 return function(*args, **kwargs)
         arrays: list[Any] = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
@@ -63,6 +71,23 @@ def plain_sum(xp: Namespace, x: Array, **axes: Any) -> Array:
     """
     total = xp.sum(x, **axes)
     return total if total.dtype == x.dtype else xp.astype(total, x.dtype)
+
+
+def long_sum(xp: Namespace, x: Array, axis: tuple[int, ...], *, keepdims: bool = False) -> Array:
+    """Sum floating-point numbers along axes, in blocks where the number of values along an axis is large.
+
+    NumPy adds the rows of an array one by one: in float32, the mean of a million rows would lose four digits.
+    """
+    if x.ndim > 1 and _bits_of(xp, x.dtype) < 64:
+        for k in axis:
+            while x.shape[k] > _BLOCK:
+                count = x.shape[k] // _BLOCK
+                before, after = tuple(x.shape[:k]), tuple(x.shape[k + 1 :])
+                start = (slice(None),) * k
+                blocks = x[(*start, slice(count * _BLOCK), ...)]
+                total = xp.sum(xp.reshape(blocks, (*before, count, _BLOCK, *after)), axis=k + 1)
+                x = xp.concat([total, x[(*start, slice(count * _BLOCK, None), ...)]], axis=k)
+    return xp.sum(x, axis=axis, keepdims=keepdims)
 
 
 def comparable_dtype(function: str, xp: Namespace, *, mixed: bool = False, **arrays: Array) -> DType | None:

@@ -14,11 +14,13 @@ raises a `ValueError`. Source: Haliax's functions of the same names.
 
 import math
 from collections.abc import Callable
+from functools import wraps
 from typing import Any, Final, Protocol
 
 from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks, device_of
 
+from .._dtypes import is_narrow, long_sum
 from .._plans import Memory
 from ..scatter._segments import Combination, identity
 from . import _axis
@@ -118,11 +120,28 @@ _SUM: Final = _filled("add")
 _PROD: Final = _filled("multiply")
 
 
+def _floating(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Have a masked reduction compute with floating-point numbers, and in float32 if they are narrower."""
+
+    @wraps(function)
+    def masked(name: Any, xp: Namespace, x: Array, *args: Any, **params: Any) -> Array:
+        x = floating(xp, x)
+        if not is_narrow(xp, x.dtype):
+            return function(name, xp, x, *args, **params)
+        return xp.astype(function(name, xp, xp.astype(x, xp.float32), *args, **params), x.dtype)
+
+    return masked
+
+
+@_floating
 def _mean(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, keepdims: bool = False) -> Array:
-    x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
-    total = xp.sum(xp.where(mask, x, xp.zeros_like(x)), axis=axis, keepdims=keepdims)
+    total = long_sum(xp, xp.where(mask, x, xp.zeros_like(x)), _axes(x, axis), keepdims=keepdims)
     return _divided(xp, total, mask, axis, keepdims=keepdims)
+
+
+def _axes(x: Array, axis: Any) -> tuple[int, ...]:
+    return tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
 
 
 def _divided(xp: Namespace, total: Array, mask: Array, axis: Any, correction: float = 0, keepdims: bool = False) -> Any:
@@ -133,16 +152,17 @@ def _divided(xp: Namespace, total: Array, mask: Array, axis: Any, correction: fl
     return xp.where(some, total / xp.where(some, divisor - correction, divisor), math.nan)
 
 
+@_floating
 def _var(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
-    x = floating(xp, x)
     mask = xp.broadcast_to(mask, x.shape)
     # Masked elements may be NaN, and must not reach derivatives.
     x = xp.where(mask, x, xp.zeros_like(x))
     centred = xp.abs(x - _mean(None, xp, x, mask, axis, keepdims=True))
-    total = xp.sum(xp.where(mask, centred * centred, xp.zeros_like(centred)), axis=axis)
+    total = long_sum(xp, xp.where(mask, centred * centred, xp.zeros_like(centred)), _axes(x, axis))
     return _divided(xp, total, mask, axis, correction)
 
 
+@_floating
 def _std(function: Any, xp: Namespace, x: Array, mask: Array, axis: Any, correction: float = 0) -> Array:
     return xp.sqrt(_var(None, xp, x, mask, axis, correction))
 

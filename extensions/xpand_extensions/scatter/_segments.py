@@ -9,6 +9,7 @@ from xpand import array_namespace
 from xpand.extend import Array, DType, Namespace, checks
 
 from .._bounds import index_dtype
+from .._dtypes import is_narrow
 
 Combination: TypeAlias = Literal["add", "multiply", "min", "max"]
 
@@ -73,11 +74,13 @@ def _reducer(function: str, combination: Combination, kernel: Kernel) -> Callabl
 
 
 def mean_of(kernel: Kernel) -> Kernel:
-    """Make a kernel of means from a kernel of sums. Counts are integers, since float16 can't count beyond 2048."""
+    """Make a kernel of means from a kernel of sums. Sums and counts of 16-bit numbers might overflow in float16."""
 
     @wraps(kernel)  # so that the implementation belongs to the kernel's module
     def mean(what: Reduction, values: Array, ids: Array) -> Array:
-        xp = array_namespace(values)
+        xp, dtype = array_namespace(values), values.dtype
+        if is_narrow(xp, dtype):
+            return xp.astype(mean(what, xp.astype(values, xp.float32), ids), dtype)
         total = kernel(what, values, ids)
         ones = xp.ones_like(ids, dtype=index_dtype(xp, checks.device_of(ids)))
         number = kernel(what, ones, ids)

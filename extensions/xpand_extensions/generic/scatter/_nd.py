@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import LibraryArray as Array, Scalar, checks
 from xpand_extensions._bounds import Mode, index_dtype
+from xpand_extensions._dtypes import is_narrow
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import copied, row_kernels, rows_along, rows_at
 from xpand_extensions.scatter._nd import ScatterOperation
@@ -63,9 +64,10 @@ def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...]
 def _mean(table: Array, chosen: Rows, values: Array) -> Array:
     xp = array_namespace(table)
     device = checks.device_of(table)
+    if is_narrow(xp, table.dtype):  # sums and counts might overflow in float16
+        return xp.astype(_mean(xp.astype(table, xp.float32), chosen, xp.astype(values, xp.float32)), table.dtype)
     nothing = xp.zeros_like(table)
     total = row_kernels(nothing)._write_rows(nothing, chosen, values, "add")
-    # Count with integers, since float16 cannot count beyond 2048.
     none = xp.zeros((chosen.count, 1), dtype=index_dtype(xp, device), device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=none.dtype, device=device)
     number = row_kernels(none)._write_rows(none, replace(chosen, width=1), ones, "add")

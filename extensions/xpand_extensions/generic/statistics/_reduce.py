@@ -8,7 +8,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 
-from ..._dtypes import plain_sum
+from ..._dtypes import is_narrow, long_sum, plain_sum, widened
 from .._last_axis import as_last
 
 
@@ -60,17 +60,19 @@ def ptp(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x, weights)
+    dtype = x.dtype if weights is None else xp.result_type(x, weights)
+    if is_narrow(xp, dtype):
+        weights = None if weights is None else xp.astype(weights, xp.float32)
+        return xp.astype(average(xp.astype(x, xp.float32), axis=axis, weights=weights, keepdims=keepdims), dtype)
     if weights is None:
         size = math.prod([x.shape[i] for i in axis])
-        total = plain_sum(xp, x, axis=axis, keepdims=keepdims)
+        total = long_sum(xp, x, axis, keepdims=keepdims)
         return total / size if size else total + math.nan
     if weights.ndim != x.ndim:
         weights = xp.reshape(weights, tuple([size if i in axis else 1 for i, size in enumerate(x.shape)]))
         weights = xp.broadcast_to(weights, x.shape)
-    products = xp.multiply(x, weights)
-    total = plain_sum(xp, products, axis=axis, keepdims=keepdims)
-    mass = plain_sum(xp, weights, axis=axis, keepdims=keepdims)
-    return quotient_or_nan(xp, total, mass)
+    total = long_sum(xp, xp.multiply(x, weights), axis, keepdims=keepdims)
+    return quotient_or_nan(xp, total, long_sum(xp, weights, axis, keepdims=keepdims))
 
 
 def quotient_or_nan(xp: Namespace, x: Array, y: Array) -> Array:
@@ -83,6 +85,11 @@ def cov(
     x: Array, /, *, rowvar: bool = True, correction: float = 1.0, fweights: Any = None, aweights: Any = None
 ) -> Array:
     xp = array_namespace(x, fweights, aweights)
+    dtype = x.dtype if aweights is None else xp.result_type(x, aweights)
+    if is_narrow(xp, dtype):
+        aweights = None if aweights is None else xp.astype(aweights, xp.float32)
+        wide = cov(xp.astype(x, xp.float32), rowvar=rowvar, correction=correction, fweights=fweights, aweights=aweights)
+        return xp.astype(wide, dtype)
     rows = _rows(xp, x, rowvar)
     if fweights is None and aweights is None:
         size = rows.shape[-1]
@@ -93,7 +100,9 @@ def cov(
         weights, divisor = _weights(xp, rows, correction, fweights, aweights)
         mass = xp.sum(weights)
         # If all weights are 0, the divisor is not positive either.
-        mean = xp.sum(rows * weights, axis=-1, keepdims=True) / xp.where(mass == 0, xp.ones_like(mass), mass)
+        mean = long_sum(xp, rows * weights, (rows.ndim - 1,), keepdims=True) / xp.where(
+            mass == 0, xp.ones_like(mass), mass
+        )
         distance = rows - mean
         product = xp.matmul(distance * weights, _transposed(xp, distance))
         some = divisor > 0
@@ -101,6 +110,7 @@ def cov(
     return xp.reshape(result, ()) if x.ndim == 1 else result
 
 
+@widened
 def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     xp = array_namespace(x)
     rows = _rows(xp, x, rowvar)
@@ -127,7 +137,7 @@ def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
 
 def _mean(xp: Namespace, rows: Array) -> Array:
     # Avoid `mean`, since some libraries warn if there are no observations.
-    return plain_sum(xp, rows, axis=-1, keepdims=True) / max(rows.shape[-1], 1)
+    return long_sum(xp, rows, (rows.ndim - 1,), keepdims=True) / max(rows.shape[-1], 1)
 
 
 def _transposed(xp: Namespace, x: Array) -> Array:
@@ -181,22 +191,25 @@ def nanmax(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     return _extreme(xp, xp.max, -math.inf, x, axis, keepdims)
 
 
+@widened
 def nanmean(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
-    total = plain_sum(xp, _filled(xp, x, 0), axis=axis, keepdims=keepdims)
+    total = long_sum(xp, _filled(xp, x, 0), axis, keepdims=keepdims)
     return _divided(xp, total, _count(xp, x, axis, keepdims))
 
 
+@widened
 def nanvar(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
     nan, values = xp.isnan(x), _filled(xp, x, 0)
     number = _count(xp, x, axis, True)
-    mean = _divided(xp, plain_sum(xp, values, axis=axis, keepdims=True), number)
+    mean = _divided(xp, long_sum(xp, values, axis, keepdims=True), number)
     distance = xp.where(nan, xp.zeros_like(x), values - mean)
-    total = plain_sum(xp, distance * distance, axis=axis, keepdims=keepdims)
+    total = long_sum(xp, distance * distance, axis, keepdims=keepdims)
     return _divided(xp, total, number if keepdims else xp.squeeze(number, axis=axis), correction)
 
 
+@widened
 def nanstd(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
     variance = nanvar(x, axis=axis, correction=correction, keepdims=keepdims)

@@ -10,6 +10,7 @@ from xpand.extend import Array, ArrayLike, Scalar, checks
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._dispatch import forwards_to
+from xpand_extensions._dtypes import widened
 from xpand_extensions.windows._arguments import passes, reducers
 from xpand_extensions.windows._passes import inside, reduce, reduce_by, scatter_to_extremes
 
@@ -36,6 +37,7 @@ window_sum, window_prod, window_min, window_max = reducers(reduce_by)
 
 
 @forwards_to(windows.window_mean)
+@widened
 def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     xp = array_namespace(x)
     total = windows.window_sum.native(x)(x, window_shape, padding=padding, **where)

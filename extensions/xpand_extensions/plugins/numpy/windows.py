@@ -11,6 +11,7 @@ import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import windows
 from xpand_extensions._dispatch import forwards_to
+from xpand_extensions._dtypes import widened
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
 from xpand_extensions.windows._passes import Tiles, inside, pad_axis, reduce_axis
@@ -54,6 +55,7 @@ window_sum, window_prod, window_min, window_max = reducers(_reduce)
 
 
 @forwards_to(windows.window_mean)
+@widened
 def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
     no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)

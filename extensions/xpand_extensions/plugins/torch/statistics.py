@@ -10,6 +10,7 @@ import xpand.torch as xp
 from xpand.extend import Array
 from xpand.torch._differentiated import is_differentiated
 from xpand.torch._dtypes import SIGNED
+from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
@@ -42,6 +43,7 @@ def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     return torch.nansum(x, dim=axis, keepdim=keepdims)
 
 
+@widened
 def nanmean(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     if not x.ndim or not is_on_host(x):
         return generic.nanmean(x, axis=axis, keepdims=keepdims)

@@ -11,6 +11,7 @@ from xpand.extend import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import index_dtype, resolve
+from xpand_extensions._dtypes import is_narrow
 from xpand_extensions._index import Rows
 from xpand_extensions._rows import row_kernels
 
@@ -69,6 +70,9 @@ def _of_segments(xp: Any, y: Any, segment_ids: Any, num_segments: int, axis: int
 
 
 def _mean(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, axis: int, **options: Any) -> Any:
+    if is_narrow(xp, out.dtype):
+        t, out = (xp.astype(each, xp.float32) for each in (t, out))
+        return xp.astype(_mean(xp, t, out, values, segment_ids, axis, **options), values.dtype)
     device = getattr(segment_ids, "device", None)
     ones = xp.ones_like(segment_ids, dtype=index_dtype(xp, device))
     count = native(scatter.segment_sum, ones, segment_ids, axis=0, **options)
