@@ -1,6 +1,7 @@
 """Distributions of real numbers by transformed uniform and normal numbers."""
 
 import jax
+import mpmath
 import numpy as np
 import pytest
 from scipy import stats
@@ -11,6 +12,7 @@ from tests.operations import Case, Check, checked
 from xpand import array_namespace
 from xpand._arguments import device_of
 from xpand_extensions import random
+from xpand_extensions.generic.random._continuous import _from_any_sides
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -26,7 +28,7 @@ DISTRIBUTIONS = {
     "rayleigh": Distribution((spread(0.5, 1.0, 2.0),), stats.rayleigh(scale=0.5)),
     "triangular": Distribution((-1.0, spread(0.0, 1.0, -1.0), 1.0), stats.triang(0.5, -1.0, 2.0), scale=1.0),
     "truncated_normal": Distribution(
-        (spread(-1.0, 0.0, -np.inf, 9.0), spread(2.0, 3.0, 1.0, 10.0)), stats.truncnorm(-1.0, 2.0), scale=1.0
+        (spread(-1.0, 0.0, -np.inf, 1.1), spread(2.0, 3.0, 1.0, 2.0)), stats.truncnorm(-1.0, 2.0), scale=1.0
     ),
     "wald": Distribution((spread(1.0, 3.0, 0.2),), stats.invgauss(1.0), scale=1.0),
     "weibull_min": Distribution((2.0, spread(1.5, 1.0, 4.0)), stats.weibull_min(1.5, scale=2.0), takes_shape=True),
@@ -94,6 +96,88 @@ def test_truncated_normal_is_inside() -> None:
     assert np.all((low < samples) & (samples < high))
 
 
+TAILS = [(3.5, np.inf), (3.5, 4.0), (9.0, np.inf), (-np.inf, -9.0), (-5.5, -5.0), (30.0, 31.0), (100.0, np.inf)]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_truncated_normal_in_tails(library: Library, dtype: str) -> None:
+    """The formula that JAX uses returns the largest number, or repeats a few, where the distribution function is 1."""
+    key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
+    low, high = (np.asarray(bounds) for bounds in zip(*TAILS))
+    given = (library.asarray(bounds, dtype) for bounds in (low, high))
+    samples = library.to_numpy(random.truncated_normal(key, *given, (2000, len(TAILS)))).astype(np.float64)
+    assert np.all((low < samples) & (samples < high))
+    for i, (a, b) in enumerate(TAILS):
+        assert stats.kstest(samples[:, i], stats.truncnorm(a, b).cdf).pvalue > 1e-3, (a, b)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_quantiles_of_tails(dtype: type) -> None:
+    """The smallest and the largest fractions, and bounds next to the limit of the tail, against mpmath."""
+    epsilon = float(np.finfo(dtype).eps)
+    u = np.asarray([0.0, epsilon, 0.25, 0.5, 1.0 - 8 * epsilon, 1.0 - epsilon], dtype)
+    for low, high in [(0.99, np.inf), (1.0, np.inf), (1.01, np.inf), (1.5, 1.75), (9.0, np.inf), (37.0, 37.05)]:
+        expected = [_quantile(float(dtype(low)), high, float(x)) for x in u]
+        found = _from_any_sides(u, np.asarray(low, dtype), np.asarray(high, dtype))
+        # Below the limit, the distribution function has the resolution of numbers next to 1.
+        ulps = 4 if low > 1.0 else 4 / (1.0 - u.astype(np.float64)) if dtype != np.float16 else 200
+        np.testing.assert_array_less(np.abs(found - expected), ulps * epsilon * np.asarray(expected), str((low, high)))
+        mirrored = _from_any_sides(1.0 - u[2:5], np.asarray(-high, dtype), np.asarray(-low, dtype))
+        if low > 1.0:
+            np.testing.assert_array_equal(mirrored, -found[2:5])
+
+
+def _quantile(low: float, high: float, u: float) -> float:
+    with mpmath.workdps(40):
+        root = mpmath.sqrt(2)
+        of_high = mpmath.erfc(high / root) if np.isfinite(high) else mpmath.mpf(0)
+        goal = mpmath.log((1 - mpmath.mpf(u)) * mpmath.erfc(low / root) + u * of_high)
+        start = mpmath.sqrt(low * low - 2 * (goal - mpmath.log(mpmath.erfc(low / root))))
+        return float(mpmath.findroot(lambda x: mpmath.log(mpmath.erfc(x / root)) - goal, start))
+
+
+ENDPOINTS = {
+    "cauchy": ((), -np.inf, np.inf),
+    "exponential": ((), -1.0, np.inf),
+    "gumbel": ((), -np.inf, np.inf),
+    "laplace": ((), -np.inf, np.inf),
+    "logistic": ((), -np.inf, np.inf),
+    "normal": ((), -np.inf, np.inf),
+    "rayleigh": ((1.0,), 0.0, np.inf),
+    "t": ((3.0,), -np.inf, np.inf),
+    "triangular": ((0.0, 0.5, 1.0), -1.0, 1.0),
+    "triangular of small numbers": ((0.0, 3e-6, 6e-6), -1.0, 6e-6),
+    "truncated_normal": ((-np.inf, 1.0), -100.0, 1.0),
+    "truncated_normal of all": ((-np.inf, np.inf), -100.0, 100.0),
+    "truncated_normal of a tail": ((3.5, np.inf), 3.5, 100.0),
+    "truncated_normal of a low tail": ((-np.inf, -3.5), -100.0, -3.5),
+    "weibull_min": ((1.0, 1.0), -1.0, np.inf),
+}
+"""Parameters of samplers, and the numbers between which samples must be."""
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if hasattr(each.xp, "float16")], ids=str)
+@pytest.mark.parametrize("case", ENDPOINTS)
+def test_no_sample_is_an_excluded_endpoint(library: Library, case: str) -> None:
+    """In float16, some samples come from each of the 1,024 fractions, so also from the first and the last one."""
+    parameters, low, high = ENDPOINTS[case]
+    key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
+    dtype = library.xp.float16
+    arrays = [library.asarray(np.asarray(x), "float16") for x in parameters]
+    samples = library.to_numpy(getattr(random, case.partition(" ")[0])(key, *arrays, (10_000,), dtype=dtype))
+    assert np.all((low < samples) & (samples < high))
+    assert np.unique(samples).size > 50
+
+
+def test_triangular_of_very_small_and_large_numbers(library: Library) -> None:
+    key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
+    dtype = library.xp.float32
+    expected = library.to_numpy(random.triangular(key, 0.0, 0.25, 1.0, (500,), dtype))
+    for scale in (2.0**-100, 2.0**100):
+        found = library.to_numpy(random.triangular(key, 0.0, 0.25 * scale, scale, (500,), dtype))
+        np.testing.assert_array_equal(found / np.float32(scale), expected)
+
+
 def test_nan_parameters_make_nan(library: Library) -> None:
     key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
     x = library.asarray(np.asarray([np.nan, 1.0]))
@@ -104,10 +188,11 @@ def test_nan_parameters_make_nan(library: Library) -> None:
     np.testing.assert_array_equal(np.isnan(found), [True, False])
 
 
-def test_wald_of_a_large_mean(library: Library) -> None:
+@pytest.mark.parametrize("mean", [1e6, 1e25])
+def test_wald_of_a_large_mean(library: Library, mean: float) -> None:
     """The law tends to the Lévy distribution. The formula that JAX uses returns negative numbers here."""
     key = library.asarray(np.asarray([0, SEED], dtype=np.uint32))
-    samples = library.to_numpy(random.wald(key, 1e6, (1000,), library.xp.float32))
+    samples = library.to_numpy(random.wald(key, mean, (1000,), library.xp.float32))
     assert stats.kstest(samples, stats.levy.cdf).pvalue > 1e-3
 
 
@@ -153,6 +238,12 @@ CASES = {
         (np.asarray([-1.0, 0.2]), np.asarray([0.5, 3.0])),
         differentiable=(0, 1),
         rtol=1e-11,
+    ),
+    "truncated_normal of a tail": Case(
+        _keyed(random.truncated_normal), (np.asarray([0.5, 8.0]), np.asarray([8.5, 9.0])), differentiable=(0, 1)
+    ),
+    "truncated_normal of a low tail": Case(
+        _keyed(random.truncated_normal), (np.asarray([-3.0, -2.5]), np.asarray([-2.0, -1.5])), differentiable=(0, 1)
     ),
     "weibull_min": Case(
         _keyed(random.weibull_min), (np.asarray([1.0, 2.0]), np.asarray([0.7, 3.0])), differentiable=(0, 1)

@@ -68,6 +68,21 @@ def test_samples_follow_the_law(name: str) -> None:
     check_law(name, tuple(x.flat[0] if isinstance(x, np.ndarray) else x for x in case.parameters), case.law)
 
 
+@pytest.mark.parametrize(("name", "parameters", "law"), [
+    ("generalized_normal", (100.0,), stats.gennorm(100.0)),
+    ("generalized_normal", (1000.0,), stats.uniform(-1.0, 2.0)),  # SciPy's function underflows
+    ("t", (0.2,), stats.t(0.2)),
+])  # fmt: skip
+def test_powers_of_small_samples_do_not_underflow(
+    library: Library, name: str, parameters: tuple[float, ...], law: Any
+) -> None:
+    """In float32, samples of the gamma distribution are 0 for these parameters, but not their roots."""
+    given = [library.asarray(np.asarray(x), "float32") for x in parameters]
+    samples = library.to_numpy(getattr(random, name)(_key(library), *given, (2000,), library.xp.float32))
+    assert np.mean(samples == 0.0) < 0.01
+    assert stats.kstest(samples.astype(np.float64), law.cdf).pvalue > 1e-3
+
+
 @pytest.mark.parametrize("a", [0.3, 1.0, 7.0, 1e4])
 def test_gamma_follows_the_law(a: float) -> None:
     check_law("gamma", (a,), stats.gamma(a))

@@ -5,7 +5,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 from tests.distributions import SEED
 from tests.libraries import LIBRARIES, Library
@@ -41,12 +41,16 @@ def test_moments_of_normal_vectors(method: str) -> None:
 
 
 def test_singular_covariance() -> None:
-    cov = np.ones((2, 2))
-    for method in ("eigh", "svd"):
-        samples = random.multivariate_normal(random.key(1), np.zeros(2), cov, (50,), method=method)
-        np.testing.assert_allclose(samples[:, 0], samples[:, 1], atol=1e-7)
+    # Of these matrices of rank 1, rounding makes some eigenvalues negative.
+    for seed in range(4):
+        vector = np.random.default_rng(seed).normal(size=3)
+        cov = np.outer(vector, vector)
+        for method in ("eigh", "svd"):
+            samples = random.multivariate_normal(random.key(1), np.zeros(3), cov, (50,), method=method)
+            np.testing.assert_allclose(samples / vector, np.repeat(samples[:, :1] / vector[0], 3, axis=1), atol=1e-6)
+    assert min(np.linalg.eigvalsh(np.outer(v, v))[0] for v in np.random.default_rng(0).normal(size=(4, 3))) < 0.0
     with pytest.raises(ValueError, match="cov must be positive definite; use method='eigh'"):
-        random.multivariate_normal(random.key(1), np.zeros(2), cov)
+        random.multivariate_normal(random.key(1), np.zeros(2), np.ones((2, 2)))
 
 
 def test_stacks_and_types_of_normal_vectors(library: Library) -> None:
@@ -113,6 +117,15 @@ def test_radii_of_a_ball() -> None:
         samples = random.ball(random.key(4), d, p, (20_000,))
         radii = np.sum(np.abs(samples) ** p, axis=-1) ** (1 / p)
         assert stats.kstest(radii**d, stats.uniform.cdf).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("p", [0.05, 0.1, 100.0, 1000.0])
+def test_powers_of_a_ball_do_not_underflow(library: Library, p: float) -> None:
+    """Samples of the gamma distribution are 0 in float32 for large p, and norms overflow for small ones."""
+    samples = library.to_numpy(random.ball(_key(library), 3, p, (4000,), library.xp.float32)).astype(np.float64)
+    assert np.mean(samples == 0.0) < 0.001
+    radii = np.exp(special.logsumexp(p * np.log(np.abs(samples)), axis=-1) / p)
+    assert stats.kstest(radii**3, stats.uniform.cdf).pvalue > 1e-3
 
 
 @pytest.mark.parametrize("library", [NUMPY, TORCH, JAX], ids=str)

@@ -36,6 +36,33 @@ def test_uniform_between_bounds_is_rounded_once(library: Library, bounds: tuple[
     library.assert_equal(random.uniform(key_of(library), (200,), getattr(library.xp, dtype), *arrays), expected)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_upper_bound_is_excluded(library: Library, dtype: str) -> None:
+    """Between neighbouring numbers, and near a bound that is far from 0, JAX rounds samples to the upper bound."""
+    if not hasattr(library.xp, dtype):
+        return
+    key = key_of(library)
+    epsilon = float(np.finfo(dtype).eps)
+    bounds = [
+        (1.0, 1.0 + epsilon),
+        (1.0, 1.0 + 2 * epsilon),
+        (-1.0, -1.0 + epsilon),
+        (7.5, 8.0),
+        (0.5, 1.0),
+        (0.0, 3.0),
+    ]
+    for low, high in (*bounds, (-0.3, 1.0)):
+        of_numbers = random.uniform(key, (2000,), getattr(library.xp, dtype), low, high)
+        arrays = (library.asarray(np.asarray(x), dtype) for x in (low, high))
+        of_arrays = random.uniform(key, (2000,), getattr(library.xp, dtype), *arrays)
+        np.testing.assert_array_equal(library.to_numpy(of_numbers), library.to_numpy(of_arrays))
+        low_, high_ = np.asarray([low, high], dtype)
+        assert np.all((low_ <= library.to_numpy(of_numbers)) & (library.to_numpy(of_numbers) < high_)), (low, high)
+    for low, high in ((1.0, 1.0), (2.0, 1.0)):
+        found = random.uniform(key, (20,), getattr(library.xp, dtype), low, high)
+        np.testing.assert_array_equal(library.to_numpy(found), np.full(20, low, dtype))
+
+
 def test_half_precision() -> None:
     for name in ("numpy", "torch"):
         key = random.key(5, xp=name)

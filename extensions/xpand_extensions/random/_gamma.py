@@ -146,7 +146,8 @@ def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> A
 
     Arguments, result, errors and derivatives are those of `gamma`; `df` must be above 0, but need not be an integer.
 
-    Source: `jax.random.t`, to a few ulps.
+    Source: `jax.random.t`, to a few ulps of the sample and of its logarithm. For small `df`, JAX's samples may be
+    infinite because gamma samples underflow.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -165,7 +166,8 @@ def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | N
     Arguments, result, errors and derivatives are those of `gamma`; parameters must be above 0, but need not be
     integers.
 
-    Source: `jax.random.f`, to a few ulps of the sample and of its logarithm.
+    Source: `jax.random.f`, to a few ulps of the sample and of its logarithm. For small parameters, JAX's samples may be
+    infinite or NaN because chi-square samples underflow.
 
     >>> import numpy as np
     >>> from xpand_extensions import random
@@ -193,7 +195,8 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
     Raises:
         TypeError, ValueError: As `gamma`.
 
-    Source: `jax.random.generalized_normal`, to a few ulps of the sample and of its logarithm.
+    Source: `jax.random.generalized_normal`, to a few ulps of the sample and of its logarithm. For large `p`, JAX's
+    samples may be 0 because gamma samples underflow.
 
     >>> import numpy as np
     >>> from xpand_extensions import random

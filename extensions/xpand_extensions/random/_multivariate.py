@@ -139,8 +139,8 @@ def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | Non
         ValueError: A key of the wrong shape, a negative size, or `p` with axes, on another device, or (if concrete) not
             above 0.
 
-    Source: `jax.random.ball`, to a few ulps; Barthe, Guédon, Mendelson and Naor, "A probabilistic approach to the
-    geometry of the l_p^n-ball".
+    Source: `jax.random.ball`, to a few ulps (for large `p`, JAX's samples may be 0 or NaN); Barthe, Guédon, Mendelson
+    and Naor, "A probabilistic approach to the geometry of the l_p^n-ball".
 
     >>> import numpy as np
     >>> from xpand_extensions import random

@@ -32,7 +32,7 @@ def uniform(
         shape: The shape of the result.
         dtype: A real floating-point data type; None: the default.
         minval: The lower bound, included: a number or an array that broadcasts to `shape`.
-        maxval: The upper bound, excluded (but samples may be rounded to it): as `minval`.
+        maxval: The upper bound, excluded: as `minval`.
 
     Returns:
         An array of that shape and data type, on the key's device. Between 0 and 1, samples are multiples of the data
@@ -46,7 +46,8 @@ def uniform(
 
     Samples have derivatives in the bounds.
 
-    Source: `jax.random.uniform`, bit for bit as compiled for CPUs, with one rounding.
+    Source: `jax.random.uniform`, bit for bit as compiled for CPUs, with one rounding. JAX's samples may be rounded to
+    `maxval`; these are the next smaller number here.
 
     >>> import numpy as np
     >>> from xpand_extensions import random

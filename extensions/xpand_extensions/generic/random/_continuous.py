@@ -8,19 +8,20 @@ rounding error, and corrected where the error makes a difference.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-from xpand import array_namespace
+from xpand import array_namespace, is_concrete
 from xpand.extend import Array, DType, Namespace, checks
 
 from ... import autodiff, special
-from ..._dtypes import plain_sum
+from ..._dtypes import plain_sum, widened
 from ...random._arguments import in_device
 from ...random._continuous import exponential as exponential_, maxwell as maxwell_
-from ...random._gamma import generalized_normal
 from ...random._keys import bits, split
 from ...random._uniform import normal, rademacher, uniform
-from ._normal import normal_of
+from ..special._error import erfcx
+from ._gamma import sign_and_log
+from ._normal import lowest, normal_of
 
 
 def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
@@ -123,7 +124,29 @@ def scaled(
     if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
         # The correction is a constant, so it does not change the derivatives.
         found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
-    return xp.reshape(xp.maximum(low, found), shape)
+    found = xp.maximum(low, found)
+    if not known or may_round_up(minval, maxval):
+        found = below(found, low, high)
+    return xp.reshape(found, shape)
+
+
+def may_round_up(minval: Any, maxval: Any) -> bool:
+    """Return whether u (maxval - minval) + minval may be rounded to `maxval` for the largest u below 1.
+
+    It differs from `maxval` by eps times the width, which must be more than half the distance of two numbers there.
+    """
+    mantissa, exponent = math.frexp(maxval)
+    return maxval - minval <= math.ldexp(0.5, exponent - (mantissa == 0.5))
+
+
+def below(x: Array, low: Array, high: Array) -> Array:
+    """Replace numbers that were rounded up to `high` by the next smaller one, without a change of derivatives."""
+    xp = array_namespace(x, low, high)
+    rounded, least, most = (autodiff.stop_gradient(each) for each in (x, low, high))
+    is_high = (rounded >= most) & (most > least) & xp.isfinite(most)
+    most = xp.where(xp.isfinite(most), most, xp.ones_like(most))
+    step = most - xp.nextafter(most, xp.full_like(most, -math.inf))
+    return xp.subtract(x, xp.where(is_high, step, xp.zeros_like(step)))
 
 
 def _with_an_axis(x: Array) -> Array:
@@ -186,14 +209,81 @@ def _product(u: Array, span: Array) -> tuple[Array, Array]:
 
 
 def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return between(key, lower, upper, shape, dtype, in_a_tail(lower, upper))
+
+
+def between(
+    key: Array, lower: Array, upper: Array, shape: tuple[int, ...], dtype: DType | None, has_tails: bool
+) -> Array:
+    """Sample from the normal distribution between bounds, of which some may be in one tail."""
     xp = array_namespace(key, lower, upper)
-    root = math.sqrt(2.0)
-    u = uniform(key, shape, dtype=dtype, minval=special.erf(lower / root), maxval=special.erf(upper / root))
-    certain = xp.abs(u) == 1.0
-    x = normal_of(xp, xp.where(certain, xp.zeros_like(u), u), dtype)
-    x = xp.where(certain, xp.copysign(xp.full_like(u, math.inf), u), x)
+    u = uniform(key, shape, dtype=dtype)
+    x = _from_any_sides(u, lower, upper) if has_tails else _from_both_sides(u, lower, upper)
     least, most = _inside(xp, lower, math.inf), _inside(xp, upper, -math.inf)
     return xp.minimum(xp.maximum(x, least), most)
+
+
+_STEPS: Final = 4
+_TAIL: Final = 1.0
+"""Where both bounds are further from 0 on one side, samples are computed from the tail."""
+
+
+def in_a_tail(lower: Array, upper: Array) -> bool:
+    """Return whether some bounds are, or may be, in one tail."""
+    xp = array_namespace(lower, upper)
+    if not (is_concrete(lower) and is_concrete(upper)):
+        return True
+    return bool(xp.any(xp.greater(lower, _TAIL)) or xp.any(xp.less(upper, -_TAIL)))
+
+
+@widened
+def _from_any_sides(u: Array, lower: Array, upper: Array, /) -> Array:
+    """Return the normal number at the share u of the probability between two bounds, wherever they are."""
+    xp = array_namespace(u, lower, upper)
+    is_low = xp.broadcast_to(xp.less(upper, -_TAIL), u.shape)
+    is_tail = is_low | xp.greater(lower, _TAIL)
+    # Negative bounds are mirrored.
+    nearer, farther = xp.where(is_low, -upper, lower), xp.where(is_low, -lower, upper)
+    safe, share = xp.full_like(nearer, 2.0), xp.where(is_low, 1.0 - u, u)
+    tail = _in_the_tail(xp, share, xp.where(is_tail, nearer, safe), xp.where(is_tail, farther, safe + 1.0))
+    zero, one = xp.zeros_like(nearer), xp.ones_like(nearer)
+    both = _from_both_sides(u, xp.where(is_tail, -one, lower + zero), xp.where(is_tail, one, upper + zero))
+    return xp.where(is_tail, xp.where(is_low, -tail, tail), both)
+
+
+def _from_both_sides(u: Array, lower: Array, upper: Array) -> Array:
+    """Scale numbers from 0 to below 1 to the range of the error function between the bounds, and invert it."""
+    xp = array_namespace(u, lower, upper)
+    root, epsilon = math.sqrt(2.0), float(xp.finfo(u.dtype).eps)
+    x = scaled(u, u, special.erf(lower / root), special.erf(upper / root))
+    # Without a bound, the value would be infinite at -1.
+    return normal_of(xp, xp.clip(x, lowest(epsilon), -lowest(epsilon)), u.dtype)
+
+
+def _in_the_tail(xp: Namespace, share: Array, lower: Array, upper: Array) -> Array:
+    """Return the number above which is the probability (1 - share) Q(lower) + share Q(upper), for `lower` above 0.
+
+    Q(x) is exp(-x²/2) erfcx(x/√2) / 2. The distance d to the lower bound solves
+    lower d + d²/2 - log(erfcx((lower + d)/√2) / erfcx(lower/√2)) = -log(1 - share (1 - Q(upper)/Q(lower))).
+    Nothing underflows, and for a distant bound the first part is all.
+    """
+    root = math.sqrt(0.5)
+    start = erfcx(lower * root)
+    bounded = upper < math.inf
+    # Bounds in the wrong order, which have no meaning, raise no warnings of NumPy.
+    width = xp.maximum(xp.where(bounded, upper, lower) - lower, xp.zeros_like(lower))
+    beyond = xp.exp(-width * (lower + 0.5 * width)) * (erfcx((lower + width) * root) / start)
+    inside = xp.where(bounded, 1.0 - beyond, xp.ones_like(beyond))
+    # At 1, which only mirrored shares reach, the value would be infinite.
+    goal = -xp.log1p(-xp.minimum(share * inside, xp.full_like(share, 1.0 - 0.5 * float(xp.finfo(share.dtype).eps))))
+    # Newton's method. The function is convex, so that all steps after the first one decrease.
+    ratio = goal / lower
+    d = 2.0 * ratio / (1.0 + xp.sqrt(1.0 + 2.0 * (ratio / lower)))
+    for _ in range(_STEPS):
+        end = erfcx((lower + d) * root)
+        error = d * (lower + 0.5 * d) - xp.log(end / start) - goal
+        d = d - error * end * math.sqrt(0.5 * math.pi)
+    return lower + d
 
 
 def _inside(xp: Namespace, bound: Array, towards: float) -> Array:
@@ -209,7 +299,10 @@ def pareto(key: Array, /, b: Array, shape: Any = None, dtype: DType | None = Non
 
 def rayleigh(key: Array, /, scale: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, scale)
-    return scale * xp.sqrt(-2.0 * xp.log(uniform(key, shape, dtype=dtype)))
+    u = uniform(key, shape, dtype=dtype)
+    # The logarithm of 0 would be infinite.
+    u = xp.maximum(u, xp.full_like(u, 0.5 * float(xp.finfo(dtype).eps)))
+    return scale * xp.sqrt(-2.0 * xp.log(u))
 
 
 def weibull_min(
@@ -231,9 +324,10 @@ def wald(key: Array, /, mean: Array, shape: Any = None, dtype: DType | None = No
     keys = split(key)
     half = mean * normal(keys[0, ...], shape, dtype=dtype) ** 2 / 2.0
     # The samples mean / ratio and mean * ratio are the roots of a quadratic equation, here without cancellation.
-    ratio = 1.0 + half + xp.sqrt(half * (2.0 + half))
-    chosen = xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), ratio / (1.0 + ratio))
-    return xp.where(chosen, mean / ratio, mean * ratio)
+    # Two roots, because the product would overflow.
+    ratio = 1.0 + half + xp.sqrt(half) * xp.sqrt(2.0 + half)
+    chosen = xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), 1.0 / (1.0 + 1.0 / ratio))
+    return xp.where(chosen, mean / ratio, mean * xp.where(chosen, xp.ones_like(ratio), ratio))
 
 
 def triangular(
@@ -242,11 +336,11 @@ def triangular(
     xp = array_namespace(key, left, mode, right)
     u = uniform(key, shape, dtype=dtype)
     # Functions, because a transformation may trace only one of the parameters.
-    width, below, above = xp.subtract(right, left), xp.subtract(mode, left), xp.subtract(right, mode)
-    rises = xp.less(u, xp.divide(below, width))
-    # Avoid the infinite derivative of the root of 0 where the root is not used.
-    products = xp.multiply(xp.multiply(width, u), below), xp.multiply(xp.multiply(width, 1.0 - u), above)
-    root = xp.sqrt(xp.where(rises, *products))
+    width = xp.subtract(right, left)
+    rising, falling = xp.divide(xp.subtract(mode, left), width), xp.divide(xp.subtract(right, mode), width)
+    rises = xp.less(u, rising)
+    # Avoid the infinite derivative of the root of 0 where the root is not used. Products with the width underflow.
+    root = width * xp.sqrt(xp.where(rises, xp.multiply(u, rising), xp.multiply(1.0 - u, falling)))
     return xp.where(rises, xp.add(left, root), xp.subtract(right, root))
 
 
@@ -293,6 +387,9 @@ def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = Non
 def ball(key: Array, /, d: int, p: Array | float = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
     xp = array_namespace(key, p)
     keys = split(key)
-    x = generalized_normal(keys[0, ...], p, (*shape, d), dtype)
-    norm = plain_sum(xp, xp.abs(x) ** p, axis=-1) + exponential_(keys[1, ...], shape, dtype)
-    return x / xp.expand_dims(norm ** (1.0 / p), axis=-1)
+    sign, logarithm = sign_and_log(keys[0, ...], p, (*shape, d), dtype)
+    e = xp.expand_dims(exponential_(keys[1, ...], shape, dtype), axis=-1)
+    zero = e == 0.0
+    last = xp.where(zero, xp.full_like(e, -math.inf), xp.log(xp.where(zero, xp.ones_like(e), e)))
+    total = special.logsumexp(xp.concat([p * logarithm, last], axis=-1), axis=-1, keepdims=True)
+    return sign * xp.exp(logarithm - total / p)

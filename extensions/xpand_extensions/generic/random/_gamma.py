@@ -19,12 +19,7 @@ from xpand.extend import Array, DType, Namespace
 from xpand_extensions._dtypes import widened
 
 from ... import autodiff, control_flow, special
-from ...random._gamma import (
-    chisquare as chisquare_,
-    gamma as gamma_,
-    gamma_elements as gamma_elements_,
-    loggamma as loggamma_,
-)
+from ...random._gamma import gamma_elements as gamma_elements_, loggamma as loggamma_
 from ...random._keys import split, split_each
 from ...random._uniform import normal, rademacher
 from ..special._gamma import TAIL_P, TAIL_Q, digamma
@@ -117,28 +112,29 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
     keys = split(key)
     half = 0.5 * df
     x = normal(keys[0, ...], shape, dtype=dtype)
-    return xp.multiply(x, xp.sqrt(_divided(xp, half, gamma_(keys[1, ...], half, shape, dtype))))
-
-
-def _divided(xp: Namespace, x: Array, y: Array) -> Array:
-    """Divide positive numbers; division by 0 gives infinity."""
-    zero = y == 0.0
-    return xp.where(zero, xp.full_like(y, math.inf), xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
+    # Logarithms, because samples for small parameters underflow, but not their roots.
+    return xp.multiply(x, xp.exp(0.5 * xp.subtract(xp.log(half), loggamma_(keys[1, ...], half, shape, dtype))))
 
 
 def f(key: Array, /, dfnum: Array, dfden: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, dfnum, dfden)
     keys = split(key)
-    above = chisquare_(keys[1, ...], dfnum, shape, dtype) / dfnum
-    return _divided(xp, above, chisquare_(keys[0, ...], dfden, shape, dtype) / dfden)
+    # Logarithms, because for small parameters both samples may underflow.
+    above = xp.subtract(loggamma_(keys[1, ...], 0.5 * dfnum, shape, dtype), xp.log(dfnum))
+    return xp.exp(xp.subtract(above, xp.subtract(loggamma_(keys[0, ...], 0.5 * dfden, shape, dtype), xp.log(dfden))))
 
 
 def generalized_normal(key: Array, /, p: Array, shape: Any = (), dtype: DType | None = None) -> Array:
+    sign, logarithm = sign_and_log(key, p, shape, dtype)
+    return sign * array_namespace(sign, logarithm).exp(logarithm)
+
+
+def sign_and_log(key: Array, p: Any, shape: tuple[int, ...], dtype: DType | None) -> tuple[Array, Array]:
+    """Return the signs of samples and the logarithms of their magnitudes, whose powers may underflow."""
     xp = array_namespace(key, p)
     keys = split(key)
-    power = 1.0 / p
-    sign = rademacher(keys[1, ...], shape, dtype=dtype)
-    return xp.multiply(sign, gamma_(keys[0, ...], power, shape, dtype) ** power)
+    logarithm = xp.divide(loggamma_(keys[0, ...], 1.0 / p, shape, dtype), p)
+    return rademacher(keys[1, ...], shape, dtype=dtype), logarithm
 
 
 @partial(autodiff.custom_jvp, nondiff_argnums=(0,))

@@ -6,10 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from xpand.extend import Array, Device, DType, Namespace, checks
-from xpand_extensions.generic.random import _continuous, _uniform as generic
+from xpand_extensions.generic.random import _continuous, _gamma, _uniform as generic
 from xpand_extensions.random._generators import Generator
 
-ball = jax.random.ball
 bernoulli = jax.random.bernoulli
 beta = jax.random.beta
 bits = jax.random.bits
@@ -18,10 +17,8 @@ chisquare = jax.random.chisquare
 choice = jax.random.choice
 dirichlet = jax.random.dirichlet
 exponential = jax.random.exponential
-f = jax.random.f
 fold_in = jax.random.fold_in
 gamma = jax.random.gamma
-generalized_normal = jax.random.generalized_normal
 geometric = jax.random.geometric
 gumbel = jax.random.gumbel
 key_of_seed = jax.random.PRNGKey
@@ -35,14 +32,30 @@ orthogonal = jax.random.orthogonal
 pareto = jax.random.pareto
 permutation = jax.random.permutation
 rademacher = jax.random.rademacher
-rayleigh = jax.random.rayleigh
 split = jax.random.split
-t = jax.random.t
-triangular = jax.random.triangular
-truncated_normal = jax.random.truncated_normal
-uniform = jax.random.uniform
-wald = jax.jit(_continuous.wald, static_argnums=(2, 3))  # JAX's cancels for a large mean
 weibull_min = jax.random.weibull_min
+
+# JAX's formulas cancel, overflow or underflow, or return infinity.
+ball = jax.jit(_continuous.ball, static_argnums=(1, 3, 4))
+f = jax.jit(_gamma.f, static_argnums=(3, 4))
+generalized_normal = jax.jit(_gamma.generalized_normal, static_argnums=(2, 3))
+rayleigh = jax.jit(_continuous.rayleigh, static_argnums=(2, 3))
+t = jax.jit(_gamma.t, static_argnums=(2, 3))
+triangular = jax.jit(_continuous.triangular, static_argnums=(4, 5))
+wald = jax.jit(_continuous.wald, static_argnums=(2, 3))
+_between = jax.jit(_continuous.between, static_argnums=(3, 4, 5))
+_below = jax.jit(_continuous.below)
+
+
+def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return _between(key, lower, upper, shape, dtype, _continuous.in_a_tail(lower, upper))
+
+
+def uniform(key: Array, /, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0) -> Array:
+    x = jax.random.uniform(key, shape, dtype, minval, maxval)
+    if not checks.is_array(minval) and not checks.is_array(maxval) and not _continuous.may_round_up(minval, maxval):
+        return x
+    return _below(x, *(jnp.asarray(bound, x.dtype) for bound in (minval, maxval)))
 
 
 def native_generator(seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Any:
