@@ -2,6 +2,8 @@
 
 import inspect
 import sys
+from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +14,10 @@ class CallableModule(ModuleType):
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         return self._function(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        """Pickle the module by its name, as cloudpickle does with modules that are not callable."""
+        return import_module, (self.__name__,)
 
     @property
     def _function(self) -> Any:

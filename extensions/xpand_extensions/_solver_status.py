@@ -92,6 +92,10 @@ class ConvergenceError(RuntimeError):
         super().__init__(message)
         self.result = result
 
+    def __reduce__(self) -> tuple[type["ConvergenceError"], tuple[str, Any]]:
+        """Pickle the result, too: workers send errors to their parent."""
+        return type(self), (str(self), self.result)
+
 
 def message(status: Status | int) -> str:
     """Describe how one system ended.

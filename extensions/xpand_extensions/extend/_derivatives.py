@@ -83,6 +83,9 @@ class _Linear:
     def __repr__(self) -> str:
         return "LINEAR"
 
+    def __reduce__(self) -> str:
+        return "LINEAR"  # pickled by its name, since there is one
+
 
 LINEAR: Final = _Linear()
 """State that an operation is linear in an array: its derivative along a tangent is the operation, applied to the

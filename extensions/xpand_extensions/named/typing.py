@@ -176,6 +176,9 @@ class Kind:
     def __repr__(self) -> str:
         return self._name
 
+    def __reduce__(self) -> str:
+        return self._name  # pickled by its name, since there is one of each
+
 
 _KINDS: Final = frozenset(
     {"bool", "complex floating", "real floating", "signed integer", "unsigned integer", "numeric"}
