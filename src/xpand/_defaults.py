@@ -1,20 +1,19 @@
 """The default namespace, for calls without arrays, and the choice of a namespace for given values.
 
-There is one default per process. `use` overrides it for a block of code. The override is a context variable, so it
-does not affect other threads or asynchronous tasks.
+There is one default per process. `use` overrides it for a block of code, not for other threads or asynchronous tasks.
 """
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from contextvars import ContextVar
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from ._namespace import LIBRARIES, array_namespace, describe, library_name, namespace
+from ._settings import Setting
 from .typing import Namespace
 
-_process_default: Namespace | None = None  # None: NumPy, imported at first use
-_override: ContextVar[Namespace | None] = ContextVar("xpand_default_namespace", default=None)
+_DEFAULT: Final[Setting[Namespace]] = Setting("xpand_default_namespace")
+"""Without a value: NumPy, imported at first use."""
 
 
 def default_namespace() -> Namespace:
@@ -25,7 +24,7 @@ def default_namespace() -> Namespace:
     >>> default_namespace().__name__
     'xpand.numpy'
     """
-    return _override.get() or _process_default or namespace("numpy")
+    return _DEFAULT.current() or namespace("numpy")
 
 
 def set_default_namespace(xp: Namespace | str | None) -> None:
@@ -41,8 +40,7 @@ def set_default_namespace(xp: Namespace | str | None) -> None:
 
     >>> set_default_namespace("numpy")
     """
-    global _process_default
-    _process_default = None if xp is None else _as_namespace(xp, "set_default_namespace")
+    _DEFAULT.set(None if xp is None else _as_namespace(xp, "set_default_namespace"))
 
 
 def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
@@ -65,11 +63,8 @@ def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
 
 @contextmanager
 def _using(chosen: Namespace) -> Iterator[Namespace]:
-    token = _override.set(chosen)
-    try:
+    with _DEFAULT.block(chosen):
         yield chosen
-    finally:
-        _override.reset(token)
 
 
 def choose_namespace(*values: Any) -> Namespace:

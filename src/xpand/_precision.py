@@ -6,7 +6,7 @@ or promotion.
 """
 
 from dataclasses import dataclass
-from typing import Any, Final, Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from ._errors import UnsupportedError
 from ._imports import trace_instead
@@ -48,9 +48,9 @@ def precision_of(real: str | int, integral: str | None = None) -> Precision:
     )
 
 
-PRECISION: Final[Setting[Precision]] = Setting("xpand_precision")
+PRECISION: Final[Setting[Precision]] = Setting("xpand_precision", has_followers=True)
 
-MATMUL: Final[Setting[str]] = Setting("xpand_matmul_precision")
+MATMUL: Final[Setting[str]] = Setting("xpand_matmul_precision", has_followers=True)
 """The precision of products of float32 matrices: "highest", "high" or "medium". Libraries with a switch follow it."""
 
 
@@ -62,11 +62,6 @@ def current() -> Precision | None:
 def _current_while_compiling() -> Precision | None:
     block = PRECISION.thread.block
     return PRECISION.value if block is None else block.value
-
-
-def compiled_for() -> Any:
-    """Return the settings that compiled code depends on. Call this only if `active` is True for one of them."""
-    return PRECISION.current(), MATMUL.current()
 
 
 # torch.compile cannot trace a context variable. It can read plain variables, and compiles again when they change.

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from ._namespace import LIBRARIES, namespace
 
@@ -47,11 +47,19 @@ class _Thread(threading.local, Generic[T]):
         self.block: Block[T] | None = None
 
 
-class Setting(Generic[T]):
-    """A value for the process, and values for the open blocks of code."""
+_ACTIVITY: Final = threading.Lock()
 
-    def __init__(self, name: str) -> None:
-        """Create a setting without a value."""
+
+class Setting(Generic[T]):
+    """A value for the process, and values for the open blocks of code. Values are hashable."""
+
+    every: ClassVar[list["Setting[Any]"]] = []
+    """All settings. The functions that a program is traced from may read them, so they are part of its key."""
+    any_active: ClassVar[bool] = False
+    """Whether any setting is active."""
+
+    def __init__(self, name: str, *, has_followers: bool = False) -> None:
+        """Create a setting without a value. If namespaces may have followers for it, setting a value loads them."""
         self.active = False
         """Whether a block is open in any thread, or the process has a value. Usually False, which is quick to check."""
         self._count = 0
@@ -61,7 +69,9 @@ class Setting(Generic[T]):
         """The block that this thread entered last, for torch.compile, which cannot read a context variable."""
         self._block: ContextVar[Block[T] | None] = ContextVar(name, default=None)
         self._followers: list[Follower[T]] = []
+        self._has_followers = has_followers
         self._lock = threading.RLock()
+        Setting.every.append(self)
 
     def current(self) -> T | None:
         """Return the value of the innermost block, else the value of the process, else None."""
@@ -71,7 +81,7 @@ class Setting(Generic[T]):
     @contextmanager
     def block(self, value: T | None) -> Iterator[None]:
         """Set the value inside a `with` block. Inside a block of None, no value is set."""
-        load_namespaces()
+        self._load_followers()
         block = Block(value, self._block.get())
         token = self._block.set(block)
         self._add(1)
@@ -89,7 +99,7 @@ class Setting(Generic[T]):
 
     def set(self, value: T | None) -> None:
         """Set the value of the process. None removes it."""
-        load_namespaces()
+        self._load_followers()
         with self._lock:
             self._add((value is not None) - (self.value is not None))
             self.value = value
@@ -109,10 +119,20 @@ class Setting(Generic[T]):
         for value in reversed(values):
             follower.entered(value)
 
+    def _load_followers(self) -> None:
+        if self._has_followers:
+            load_namespaces()
+
     def _add(self, change: int) -> None:
-        with self._lock:
+        with _ACTIVITY:
             self._count += change
             self.active = self._count > 0
+            Setting.any_active = any(each.active for each in Setting.every)
+
+
+def current_values() -> tuple[Any, ...]:
+    """Return the current values of all settings. Call this only if `Setting.any_active` is True."""
+    return tuple([each.current() for each in Setting.every])
 
 
 class ProcessSwitch(Generic[T, S]):

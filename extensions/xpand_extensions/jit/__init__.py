@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import ref
 
 from xpand import trees
-from xpand._precision import MATMUL, PRECISION, compiled_for
 from xpand.extend import checks, library_of
 
+from .._ambient import Bound, Setting, ambient
 from .._direct_calls import compiled_as
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
@@ -85,8 +85,8 @@ def jit(
     The function is called once for each *signature*, with traced arrays, which have shapes and data types but no
     values. Its operations on them are compiled, and later calls run the compiled program. So side effects, such as
     printing, happen only at the first call, and captured arrays become constants. The signature of a call consists of
-    the structure of its arguments, the static values, the shapes and data types of the arrays, and the current
-    precision. At most 256 programs are cached.
+    the structure of its arguments, the static values, the shapes and data types of the arrays, the settings (precision,
+    default namespace, axis mapping), and the names and sizes of mapped axes. At most 256 programs are cached.
 
     On JAX this is `jax.jit`. On PyTorch, the function is traced as in `torch.func`, including derivatives and maps, and
     TorchInductor compiles the graph; for arrays that require gradients, it compiles the backward pass, too. If the
@@ -142,12 +142,12 @@ def jit(
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
 
     # Calls with only arrays and numbers need no flattening: the types of the arguments identify the program, together
-    # with the precision if one is set.
+    # with the ambient state.
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        precision = compiled_for() if PRECISION.active or MATMUL.active else None
+        state = ambient() if Bound.ever or Setting.any_active else None
         if not kwargs:
             types = tuple([type(x) for x in args])
-            known = signatures.by_types.get(types if precision is None else (precision, types))
+            known = signatures.by_types.get(types if state is None else (state, types))
             if known is not None and INSTEAD.get() is None:
                 return known(*args)
         instead = INSTEAD.get()
@@ -159,7 +159,7 @@ def jit(
         leaves, structure = trees.flatten(traced)
         try:
             make = jit.native(*arrays_among(leaves))
-            key = (make, structure, signature_of(values) if values else (), precision)
+            key = (make, structure, signature_of(values) if values else (), state)
             found = signatures.get(key)
         except TypeError:
             check_leaves("jit", traced)
@@ -174,7 +174,7 @@ def jit(
         if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
             if len(signatures.by_types) >= MAX_ENTRIES:
                 signatures.by_types.clear()
-            signatures.by_types[types if precision is None else (precision, types)] = found
+            signatures.by_types[types if state is None else (state, types)] = found
         return found(*leaves)
 
     own = ref(compiled)  # weak: otherwise the function would keep itself and its programs alive

@@ -4,9 +4,9 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final
 from weakref import ref
 
-from xpand._precision import compiled_for
 from xpand.extend import Array
 
+from .._ambient import ambient
 from .._captures import Opaque
 from .._dispatch import pluggable
 from .._transformed import Transformed
@@ -95,7 +95,7 @@ def program_of(
     if INSTEAD.get() is not None or not all(f is None or is_native(f) or _is_compiled(f) for f in of):
         return None
     of_arrays, arrays, known = split(function, args)
-    key = (key, of[1:], known, compiled_for())
+    key = (key, of[1:], known, ambient())
     try:
         programs = _programs_of(of[0]) if of else _SHARED
         program = programs.get(key)
@@ -118,11 +118,11 @@ def split(function: Callable[..., Any], args: Any) -> tuple[Callable[..., Any], 
 
 
 def programs_of(function: Any) -> tuple[Compiled[Any], Hashable] | None:
-    """Return the cache for programs made from a compiled function, and the precision, which is part of their keys.
+    """Return the cache for programs made from a compiled function, and the ambient state, a part of their keys.
 
     Return None for a function that the user has not compiled.
     """
-    return (_programs_of(function), compiled_for()) if INSTEAD.get() is None and _is_compiled(function) else None
+    return (_programs_of(function), ambient()) if INSTEAD.get() is None and _is_compiled(function) else None
 
 
 def _is_compiled(function: Any) -> bool:

@@ -7,7 +7,6 @@ an argument. Without a mesh, on one device, and on libraries without meshes, all
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import wraps
 from typing import Any, Final, TypeAlias, TypeVar
 
@@ -15,6 +14,7 @@ from xpand import trees
 from xpand.extend import describe, imported_libraries, is_array
 
 from .. import autodiff
+from .._ambient import Setting
 from .._plans import Memory, exact
 from ..jit import Lowered, jit
 from ..jit._statics import name_of
@@ -42,7 +42,8 @@ Physical: TypeAlias = str | Sequence[str]
 ResourceMapping: TypeAlias = Mapping[str, Physical]
 """By name of an axis, the axis or axes of the mesh."""
 
-_mapping: Final[ContextVar[ResourceMapping | None]] = ContextVar("xpand_axis_mapping", default=None)
+_MAPPING: Final[Setting[tuple[tuple[str, Physical], ...]]] = Setting("xpand_axis_mapping")
+"""The items of the mapping of the block."""
 
 
 @contextmanager
@@ -63,11 +64,8 @@ def axis_mapping(mapping: ResourceMapping, *, merge: bool = False) -> Iterator[N
     'data'
     """
     checked = _checked("axis_mapping", mapping)
-    token = _mapping.set({**(_mapping.get() or {}), **checked} if merge else checked)
-    try:
+    with _MAPPING.block(tuple(({**_resolved("axis_mapping", None), **checked} if merge else checked).items())):
         yield
-    finally:
-        _mapping.reset(token)
 
 
 def _checked(function: str, mapping: Any) -> ResourceMapping:
@@ -88,7 +86,7 @@ def _several(physical: Any) -> tuple[Any, ...]:
 
 
 def _resolved(function: str, mapping: ResourceMapping | None) -> ResourceMapping:
-    return (_mapping.get() or {}) if mapping is None else _checked(function, mapping)
+    return dict(_MAPPING.current() or ()) if mapping is None else _checked(function, mapping)
 
 
 def physical_axis_name(axis: AxisSelector, mapping: ResourceMapping | None = None) -> Physical | None:

@@ -52,9 +52,9 @@ def repeatable(
         return None, None
     if type(args) is not tuple or type(throw) is not bool or not NUMBERS.isdisjoint(map(type, (start, *args))):
         return None, None
-    plans, precision = found
+    plans, state = found
     try:
-        key = name, signature((start, *args), options), precision
+        key = name, signature((start, *args), options), state
         plan = plans.get(key)
     except (AttributeError, TypeError):  # an argument is not an array, or an option is mutable
         return None, None

@@ -5,13 +5,13 @@ stored by thread, not in a context variable, which torch.compile can't trace. Bo
 function runs to its end in one thread, without a switch to another task.
 """
 
-import threading
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
 from xpand.extend import LibraryArray as Array, Namespace, describe, imported_libraries
 
+from .._ambient import BOUND as _BOUND, Bound
 from .._dispatch import pluggable
 
 Name: TypeAlias = Hashable
@@ -29,18 +29,10 @@ class Axis(NamedTuple):
     """Returns the position of the lane along the axis: an array of shape () and type int32, which is mapped."""
 
 
-class _Bound(threading.local):
-    axes: Mapping[Name, Axis] = {}
-    lookups = 0
-    """The number of times that names were looked up."""
-
-
-_BOUND = _Bound()
-
-
 @contextmanager
 def bound(name: Name, axis: Axis) -> Iterator[None]:
     """Bind a name within a block. It hides an outer axis of the same name."""
+    Bound.ever = True
     before = _BOUND.axes
     _BOUND.axes = {**before, name: axis}
     try:

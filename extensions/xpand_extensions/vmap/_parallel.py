@@ -5,9 +5,9 @@ from functools import wraps
 from typing import Any
 
 from xpand import library_name, trees
-from xpand._precision import MATMUL, PRECISION, compiled_for
 from xpand.extend import Array, Device, Namespace, checks, describe, device_of
 
+from .._ambient import ambient
 from .._dispatch import pluggable
 from .._transformed import transformation
 from ..devices import DeviceInfo, device_info, local_devices
@@ -119,8 +119,8 @@ def pmap(
 
     @wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        precision = compiled_for() if PRECISION.active or MATMUL.active else None
-        if not kwargs and precision is None:
+        state = ambient()
+        if not kwargs and state is None:
             try:
                 found = of_arrays.get(tuple([(type(x), x.shape, x.dtype) for x in args]))
             except (AttributeError, TypeError):  # some are not arrays
@@ -131,7 +131,7 @@ def pmap(
         leaves, structure = trees.flatten(traced)
         types = tuple([(type(x), getattr(x, "shape", None), getattr(x, "dtype", None)) for x in leaves])
         try:
-            key = structure, types, signature_of(values), precision
+            key = structure, types, signature_of(values), state
             found = programs.get(key)
         except TypeError:  # a static value is not hashable: the check raises
             statics.check(values)
@@ -142,7 +142,7 @@ def pmap(
                 programs.clear()
                 of_arrays.clear()
             programs[key] = found
-            if not kwargs and not values and precision is None and all(map(checks.is_array, args)):
+            if not kwargs and not values and state is None and all(map(checks.is_array, args)):
                 of_arrays[types] = found
         return found(*leaves)
 
