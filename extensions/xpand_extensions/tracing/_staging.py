@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from xpand.extend import Array, DType, checks
 
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
-from ._functions import BINARY, UNARY
+from ._functions import BINARY, COMPARISONS, OPERATORS, UNARY
 from ._graph import Equation, Graph, Variable, described
 from .rules._derived import key_of
 
@@ -85,6 +85,8 @@ class Staging(Trace):
         if not strong:
             return inputs, bool(arrays)
         base = self.namespace.base
+        if op.name in _COMPARISONS and all(checks.kind(base, x.dtype) in checks.INTEGERS for x in arrays):
+            return inputs, False  # the data type of the arrays may not hold the number
         dtype = strong[0] if len(set(strong)) == 1 else base.result_type(*strong)
         found = list(inputs)
         for i, x in enumerate(inputs):
@@ -150,6 +152,7 @@ class Staging(Trace):
         )
 
 
+_COMPARISONS: Final = frozenset(OPERATORS[name] for name in COMPARISONS)
 _COMBINING: Final = frozenset((*BINARY, *UNARY, "clip", "where"))
 _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
     "bool": frozenset({"bool"}),

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from ..typing import DType, Namespace
+from ..typing import Array, DType, Namespace
+from .integers import LARGEST, SMALLEST, insertion, overflow
 
 
 class FloatInfo:
@@ -88,3 +89,33 @@ def integer_range(dtype: DType, xp: Namespace) -> tuple[int, int]:
         info = xp.iinfo(dtype)
         _RANGES[dtype.char] = int(info.min), int(info.max)
     return _RANGES[dtype.char]
+
+
+def check_fits(function: str, number: int, dtype: DType, xp: Namespace) -> None:
+    """Raise `OverflowError` for a Python integer out of the range of an integer `dtype`."""
+    if dtype.char in _INTEGERS:
+        limits = integer_range(dtype, xp)
+        if not limits[0] <= number <= limits[1]:
+            raise overflow(function, number, dtype, limits)
+
+
+def check_choices(function: str, x1: Any, x2: Any, xp: Namespace) -> None:
+    """Check an array and a Python integer that become elements of one result, in either order."""
+    if type(x2) is int:
+        if not SMALLEST <= x2 <= LARGEST and hasattr(x1, "dtype"):
+            check_fits(function, x2, x1.dtype, xp)
+    elif type(x1) is int and not SMALLEST <= x1 <= LARGEST and hasattr(x2, "dtype"):
+        check_fits(function, x1, x2.dtype, xp)
+
+
+def searched(x1: Array, x2: Any, side: Any, xp: Namespace) -> tuple[Any, Any]:
+    """Return a Python scalar for which `searchsorted` looks in `x1` in the data type of `x1`, and the side."""
+    if type(x2) is int and x1.dtype.char in _INTEGERS:
+        x2, side = insertion(x2, side, integer_range(x1.dtype, xp))
+    return xp.asarray(x2, dtype=xp.result_type(x1.dtype, x2)), side
+
+
+def as_floating(x: Any, other: Any, xp: Namespace) -> Any:
+    """Convert a Python number to the data type that it gets next to a floating-point array, or return it unchanged."""
+    is_number = type(x) in (int, float, complex) and getattr(other, "dtype", None) is not None
+    return xp.asarray(x, dtype=xp.result_type(other.dtype, x)) if is_number and other.dtype.kind in "fc" else x

@@ -11,6 +11,7 @@ from ._creation import *  # type: ignore[no-redef]
 from ._dtypes import *
 from ._elementwise import *
 from ._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
+from ._numbers import *  # type: ignore[no-redef]
 from ._reductions import *
 
 # Imported by name: after the star import, `from . import` would find JAX's `fft` and `linalg`.

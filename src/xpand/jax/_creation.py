@@ -11,8 +11,10 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from .._common.creation import refuse_sparse, with_default
+from .._common.integers import LARGEST, SMALLEST, check_ends
 from .._precision import PRECISION, current
 from ..typing import LibraryArray as Array
+from ._numbers import check_fits
 
 __all__ = ["arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like"]
 __all__ += ["zeros", "zeros_like"]
@@ -72,7 +74,28 @@ def _default() -> Any:
     return jax.local_devices()[0] if chosen is None else chosen
 
 
-arange = creating("arange", jnp.arange)
+def _filling(function: Callable[..., Array], *, is_like: bool) -> Callable[..., Array]:
+    """Make a function raise for a Python integer that its data type does not hold, which JAX wraps around."""
+    name = function.__name__
+
+    @wraps(function)
+    def create(first: Any, /, fill_value: Any, dtype: Any = None, *args: Any, **kwargs: Any) -> Array:
+        if type(fill_value) is int and not SMALLEST <= fill_value <= LARGEST:
+            wanted = getattr(first, "dtype", None) if dtype is None and is_like else dtype
+            if wanted is not None:
+                check_fits(name, fill_value, jnp.dtype(wanted))
+        return function(first, fill_value, dtype, *args, **kwargs)
+
+    return create
+
+
+def _arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **kwargs: Any) -> Array:
+    if dtype is not None:
+        check_ends(start, stop, step, lambda number: check_fits("arange", number, jnp.dtype(dtype)))
+    return jnp.arange(start, stop, step, dtype, **kwargs)
+
+
+arange = creating("arange", wraps(jnp.arange)(_arange))
 
 
 # For each type of Python numbers: the data types to which NumPy converts them.
@@ -104,8 +127,8 @@ asarray = creating("asarray", _asarray)
 empty = on_its_device(creating("empty", jnp.empty))
 empty_like = on_its_device(jnp.empty_like, is_like=True)
 eye = creating("eye", jnp.eye)
-full = on_its_device(creating("full", jnp.full))
-full_like = on_its_device(jnp.full_like, is_like=True)
+full = on_its_device(creating("full", _filling(jnp.full, is_like=False)))
+full_like = on_its_device(_filling(jnp.full_like, is_like=True), is_like=True)
 linspace = creating("linspace", jnp.linspace)
 ones = on_its_device(creating("ones", jnp.ones))
 ones_like = on_its_device(jnp.ones_like, is_like=True)

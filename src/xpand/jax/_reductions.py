@@ -12,25 +12,39 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from .._common.integers import insertion
 from ..typing import DType, LibraryArray as Array
+from ._numbers import converted, limits_of
 
 __all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted"]
 
-_MAX_INT64 = 2**63 - 1
-
 
 @partial(jax.jit, static_argnames=("side", "method"), inline=True)
+def _searchsorted(a: Array, v: Array, side: str, sorter: Array | None, *, method: str) -> Array:
+    return jnp.searchsorted(a, v, side=side, sorter=sorter, method=method).astype(int)
+
+
 def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = None, *, method: str = "scan") -> Array:
     """Return the indices at which to insert `v` into the sorted one-dimensional `a`.
 
     They have the default index type, as the standard requires; JAX uses the smallest type for the length of `a`.
     """
-    return jnp.searchsorted(a, v, side=side, sorter=sorter, method=method).astype(int)
+    if type(v) is int and hasattr(a, "dtype"):
+        limits = limits_of(a.dtype)
+        if limits is not None:
+            v, side = insertion(v, side, limits)
+        v = converted(v, a.dtype)
+    return _searchsorted(a, v, side, sorter, method=method)
 
 
-def _with_dtype_of(x: Array | int, other: Array | int) -> Array | int:
-    """Convert a Python integer above the range of int64 to the data type of `other`. Return other values unchanged."""
-    return jnp.asarray(x, dtype=other.dtype) if type(x) is int and x > _MAX_INT64 and hasattr(other, "dtype") else x
+def _for_search(number: Any, other: Any) -> Any:
+    """Return an argument of `isin`. A Python integer gets the data type of the other one, or is None if it can't."""
+    if type(number) is not int or not hasattr(other, "dtype"):
+        return number
+    limits = limits_of(other.dtype)
+    if limits is not None and not limits[0] <= number <= limits[1]:
+        return None
+    return converted(number, other.dtype)
 
 
 def isin(
@@ -38,11 +52,12 @@ def isin(
 ) -> Array:
     """Return whether each of `element` is in `test_elements`.
 
-    Either one may be a Python scalar, which gets the data type of the other one. JAX does not accept integers that need
-    uint64.
+    Either one may be a Python scalar, which gets the data type of the other one.
     """
-    element, test_elements = _with_dtype_of(element, test_elements), _with_dtype_of(test_elements, element)
-    return jnp.isin(element, test_elements, assume_unique=assume_unique, invert=invert, method=method)
+    x, values = _for_search(element, test_elements), _for_search(test_elements, element)
+    if x is None or values is None:  # no array of this data type has the integer
+        x, values = jnp.asarray(0 if x is None else x), jnp.zeros(0, dtype=int)
+    return jnp.isin(x, values, assume_unique=assume_unique, invert=invert, method=method)
 
 
 def _nonzero(a: Array) -> Array:

@@ -20,11 +20,9 @@ from numpy import (
     permute_dims,
     reshape,
     sign,
-    std,
     tensordot,
     trunc,
     unstack,
-    var,
     vecdot,
 )
 
@@ -45,7 +43,7 @@ from ._creation import (
     zeros_like,
 )
 from ._dtypes import __array_namespace_info__, astype, finfo, iinfo
-from ._elementwise import clip, expm1, floor_divide, tanh
+from ._elementwise import clip, expm1, floor_divide, log1p, tanh
 from ._joining import stack
 from ._searching import (
     argsort,
@@ -53,13 +51,18 @@ from ._searching import (
     cumulative_prod,
     cumulative_sum,
     diff,
+    isin,
+    repeat,
+    searchsorted,
     sort,
     take_along_axis,
     unique_all,
     unique_counts,
     unique_inverse,
     unique_values,
+    where,
 )
+from ._spread import std, var
 
 copy_names(_numpy, globals())
 

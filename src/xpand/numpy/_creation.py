@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._common.creation import CALLS, dtype_of, refuse_sparse, with_default
+from .._common.integers import check_ends
+from .._common.limits import check_fits
 from .._precision import PRECISION
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
@@ -49,7 +51,15 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-arange = _creating(np.arange)
+@wraps(np.arange)
+def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: DType | None = None, **kwargs: Any) -> Array:
+    if dtype is not None:
+        holding = np.dtype(dtype)
+        check_ends(start, stop, step, lambda number: check_fits("arange", number, holding, np))
+    return np.arange(start, stop, step, dtype=dtype, **kwargs)
+
+
+arange = _creating(_arange)
 empty = _creating(np.empty)
 empty_like = _creating(np.empty_like)
 eye = _creating(np.eye)

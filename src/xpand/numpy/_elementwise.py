@@ -11,7 +11,8 @@ from .._common.limits import representable
 from ..typing import LibraryArray as Array, Scalar
 
 # Looked up once: reading an attribute of a module takes a tenth of a small call.
-_ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh
+_ndarray, _divide, _floor_divide = np.ndarray, np.divide, np.floor_divide
+_expm1, _log1p, _tanh = np.expm1, np.log1p, np.tanh
 
 # Up to this size, a search in a Python list is faster than a ufunc and a reduction.
 _SMALL = 32
@@ -186,6 +187,54 @@ def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
         with np.errstate(all="ignore"):
             return np.positive(_complex.tanh(z, np, _combine), out, **kwargs)
     return _tanh(x, out, **kwargs)
+
+
+def _halves(x: Array) -> tuple[Array, Array]:
+    """Split numbers of double precision into two halves, whose products are exact."""
+    upper = x * 134217729.0  # 2**27 + 1
+    upper = upper - (upper - x)
+    return upper, x - upper
+
+
+def _sum(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return a sum and its rounding error."""
+    total = x + y
+    rest = total - x
+    return total, (x - (total - rest)) + (y - rest)
+
+
+def _square(x: Array) -> tuple[Array, Array]:
+    """Return a square and its rounding error."""
+    square = x * x
+    upper, lower = _halves(x)
+    return square, ((upper * upper - square) + 2 * upper * lower) + lower * lower
+
+
+def _log_of_size(a: Array, b: Array) -> Array:
+    """Return `log(abs(1 + a + b j))` where it is near zero, by `abs(1 + a + b j)**2 = 1 + 2 a + a**2 + b**2`.
+
+    The terms cancel if `a` is near `-b**2 / 2`, so they are added with their rounding errors.
+    """
+    (aa, error_a), (bb, error_b) = _square(a), _square(b)
+    total, error = _sum(2 * a, bb)
+    total, more = _sum(total, aa)
+    return np.log1p(total + (error + more + error_a + error_b)) / 2
+
+
+def log1p(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Return `log(1 + x)`, also accurate for small complex numbers; NumPy's loses their real part."""
+    if type(x) is _ndarray and x.dtype.kind == "f":
+        return _log1p(x, out, **kwargs) if kwargs or out is not None else _log1p(x)
+    z = _plain_complex(x)
+    if z is None or z.dtype.char == "G":
+        return _log1p(x, out, **kwargs)
+    result = np.asarray(_log1p(z))
+    near = np.abs(result.real) < 0.7
+    if near.any():
+        with np.errstate(all="ignore"):
+            size = _log_of_size(z.real.astype(np.float64), z.imag.astype(np.float64))
+        np.copyto(result.real, size, where=near, casting="same_kind")
+    return np.positive(result[()], out, **kwargs) if kwargs or out is not None else result[()]
 
 
 def clip(

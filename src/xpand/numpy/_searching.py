@@ -4,8 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from .._common.limits import as_floating, check_choices, searched
 from .._common.sorting import argsort_descending, sort_descending, unique_functions
-from ..typing import Axis, DType, LibraryArray as Array
+from ..typing import Axis, DType, LibraryArray as Array, Scalar
+
+_NUMBERS = frozenset((int, float, complex))
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -17,6 +20,43 @@ def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """Return the elements of `x` at `indices` along an axis, one for each index."""
     return np.take_along_axis(x, indices, axis)
+
+
+def where(condition: Array, *arrays: Array | Scalar) -> Any:
+    """Return the elements of the second argument where the first is true, and of the third elsewhere.
+
+    A Python integer must fit into the other argument's data type; NumPy's function wraps around.
+    """
+    if len(arrays) == 2:
+        check_choices("where", *arrays, np)
+    return np.where(condition, *arrays)
+
+
+def isin(
+    x1: Array | Scalar, x2: Array | Scalar, /, assume_unique: bool = False, invert: bool = False, **kwargs: Any
+) -> Array:
+    """Return whether each element of `x1` is in `x2`. A Python number gets the data type of a floating-point array."""
+    return np.isin(as_floating(x1, x2, np), as_floating(x2, x1, np), assume_unique, invert, **kwargs)
+
+
+def searchsorted(x1: Array, x2: Array | Scalar, /, side: Any = "left", sorter: Array | None = None) -> Array:
+    """Return the indices at which to insert `x2` into the ascending `x1`, or into `x1[sorter]`.
+
+    A Python number gets the data type of `x1`, and `sorter` may have any integer data type.
+    """
+    if type(x2) in _NUMBERS:
+        x2, side = searched(x1, x2, side, np)
+    return np.searchsorted(x1, x2, side, _as_index(sorter))
+
+
+def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
+    """Repeat each element along an axis, or of the flattened array if `axis` is None."""
+    return np.repeat(x, _as_index(repeats), axis)
+
+
+def _as_index(x: Any) -> Any:
+    """Convert uint64, which some functions of NumPy refuse."""
+    return x.astype(np.intp) if getattr(x, "dtype", None) == np.uint64 else x
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:

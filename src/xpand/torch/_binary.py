@@ -13,10 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..typing import LibraryArray as Array
+from .._common.integers import COMPARISONS, LARGEST, REFLECTED, SMALLEST, compare
+from ..typing import DType, LibraryArray as Array
 from ._concrete import is_finite
 from ._differentiated import is_all_false, is_differentiated
-from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
+from ._dtypes import LIMITS, SIGNED, as_tensor, fitting, from_ordered, promote_types, to_ordered, to_signed
 
 __all__ = [
     "add",
@@ -97,6 +98,13 @@ def _binary(
         if isinstance(x1, Tensor):
             dtype = x1.dtype
             if not isinstance(x2, Tensor):
+                if type(x2) is int and not SMALLEST <= x2 <= LARGEST:
+                    if name in COMPARISONS and dtype in LIMITS:
+                        other, x2 = compare(name, x2, LIMITS[dtype], False, _COMPARISON_OF.__getitem__)
+                        if other is not function:
+                            return other(x1, x2, **kwargs)
+                    else:
+                        x2 = _operand(name, x2, dtype)
                 if not scalars:
                     x2 = as_tensor(x2, x1)
             elif x2.dtype is not dtype:
@@ -104,6 +112,10 @@ def _binary(
                 dtype = x1.dtype
         elif isinstance(x2, Tensor):
             dtype = x2.dtype
+            if type(x1) is int and not SMALLEST <= x1 <= LARGEST:
+                if name in COMPARISONS:
+                    return _COMPARISON_OF[REFLECTED[name]](x2, x1, **kwargs)
+                x1 = _operand(name, x1, dtype)
             if not scalars:
                 x1 = as_tensor(x1, x2)
             elif swapped is not None and dtype not in SIGNED:
@@ -125,6 +137,19 @@ def _binary(
         "on either side, and every unsigned integer type."
     )
     return function
+
+
+_FLOATING = frozenset({"atan2", "copysign", "divide", "hypot", "logaddexp", "nextafter"})
+_LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
+
+
+def _operand(name: str, number: int, dtype: DType) -> int | float:
+    """Return a Python integer that is no comparison's operand, as PyTorch's function accepts it."""
+    if name in _LOGICAL:
+        return int(number != 0)
+    if name in _FLOATING and dtype in LIMITS:
+        return float(number)
+    return fitting(name, number, dtype)
 
 
 def refuse_names(function: str, kwargs: dict[str, Any]) -> None:
@@ -300,6 +325,10 @@ greater = _binary("greater", torch.greater, _comparison(torch.greater), swapped=
 greater_equal = _binary(
     "greater_equal", torch.greater_equal, _comparison(torch.greater_equal), swapped=torch.less_equal
 )
+
+_COMPARISON_OF = {
+    function.__name__: function for function in (equal, greater, greater_equal, less, less_equal, not_equal)
+}
 
 logical_and = _binary("logical_and", torch.logical_and, _logical(torch.logical_and), scalars=False)
 logical_or = _binary("logical_or", torch.logical_or, _logical(torch.logical_or), scalars=False)

@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from .._common.creation import dtype_of, refuse_sparse
+from .._common.integers import LARGEST, SMALLEST, check_ends
 from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
-from ._dtypes import SIGNED, to_signed
+from ._dtypes import KINDS, LIMITS, SIGNED, fitting, to_signed
 
 __all__ = [
     "arange",
@@ -21,6 +22,7 @@ __all__ = [
     "eye",
     "from_dlpack",
     "full",
+    "full_like",
     "linspace",
     "meshgrid",
     "ones",
@@ -32,6 +34,7 @@ __all__ = [
 _Shape = int | tuple[int, ...]
 
 _XP: Any = sys.modules[__package__]
+_UNSIGNED = KINDS["unsigned integer"]
 
 
 def asarray(
@@ -50,8 +53,8 @@ def asarray(
             return result
         if device is None:
             device = obj.device
-    elif dtype in SIGNED and isinstance(obj, list | tuple):
-        obj = _items(obj)
+    elif dtype in _UNSIGNED and isinstance(obj, list | tuple):
+        obj = _items(obj, dtype)  # PyTorch wraps negative integers around, and raises for those that are too large
     elif (
         dtype is not None
         and (type(obj) is int or (type(obj) is float and dtype.is_floating_point))
@@ -60,20 +63,30 @@ def asarray(
         and not kwargs
     ):
         return torch.full((), obj, dtype=dtype, device=device)  # takes half the time; larger numbers may overflow
+    elif type(obj) is int and dtype is not None:
+        obj = _fitting("asarray", obj, dtype)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj, device=device)
     try:
         return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
     except (TypeError, ValueError, RuntimeError, IndexError):
         refuse_sparse(obj)
+        if dtype in LIMITS:
+            _items(obj, dtype)
         raise
 
 
-def _items(obj: Any) -> Any:
-    """Replace 0-d arrays in a nested sequence by Python integers. PyTorch does not accept 0-d arrays of these types."""
+def _fitting(function: str, number: int, dtype: DType) -> int | float:
+    return number if dtype is torch.bool else fitting(function, number, dtype)
+
+
+def _items(obj: Any, dtype: DType) -> Any:
+    """Check Python integers in a nested sequence, and replace 0-d arrays of types that PyTorch does not accept."""
     if isinstance(obj, list | tuple):
-        return [_items(o) for o in obj]
-    return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
+        return [_items(o, dtype) for o in obj]
+    if type(obj) is int:
+        return _fitting("asarray", obj, dtype)
+    return obj.item() if dtype in SIGNED and isinstance(obj, Tensor) and obj.ndim == 0 else obj
 
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
@@ -122,9 +135,20 @@ def full(
     """Return an array of the given shape (an int for one dimension), filled with a value."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value, device=device)
+    if type(fill_value) is int and dtype is not None and not SMALLEST <= fill_value <= LARGEST:
+        fill_value = _fitting("full", fill_value, dtype)
     return torch.full(
         shape if isinstance(shape, (tuple, list)) else (shape,), fill_value, dtype=dtype, device=device, **kwargs
     )
+
+
+def full_like(
+    x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+) -> Array:
+    """Return an array of the shape of `x`, and by default of its data type and device, filled with a value."""
+    if type(fill_value) is int and not SMALLEST <= fill_value <= LARGEST:
+        fill_value = _fitting("full_like", fill_value, x.dtype if dtype is None else dtype)
+    return torch.full_like(x, fill_value, dtype=dtype, device=device, **kwargs)
 
 
 def arange(
@@ -142,6 +166,8 @@ def arange(
         start, stop = 0, start
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, start, stop, step, device=device)
+    if dtype is not None:
+        check_ends(start, stop, step, lambda number: _fitting("arange", number, dtype))
     if (stop - start) * step <= 0:
         if step == 0:
             raise ValueError("arange: `step` is 0; expected a nonzero number")

@@ -13,6 +13,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
+from .._common.integers import overflow
 from ..typing import Device, DType, LibraryArray as Array
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -131,7 +132,10 @@ def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
 
 def as_tensor(scalar: complex, like: Array) -> Array:
     """Return a Python scalar as a 0-d array of the data type and device that it gets in operations with `like`."""
-    return torch.scalar_tensor(scalar, dtype=_weak(scalar, like.dtype), device=like.device)
+    dtype = _weak(scalar, like.dtype)
+    if type(scalar) is int and dtype not in LIMITS:
+        scalar = float(scalar)  # PyTorch accepts no integers above 64 bits
+    return torch.scalar_tensor(scalar, dtype=dtype, device=like.device)
 
 
 def can_cast(from_: Array | DType, to: DType, /) -> bool:
@@ -206,6 +210,25 @@ def _integer_info(dtype: DType) -> _IntegerInfo:
 # Tables instead of caches: torch.compile can look up a dictionary, but traces a cached function, with a warning.
 _FLOAT_INFO = {dtype: _float_info(dtype) for dtype in _FLOATS + _COMPLEX}
 _INTEGER_INFO = {dtype: _integer_info(dtype) for dtype in _SIGNED_INTEGERS + _UNSIGNED_INTEGERS}
+
+
+LIMITS = {dtype: (info.min, info.max) for dtype, info in _INTEGER_INFO.items()}
+"""The smallest and the largest number of each integer type."""
+LIMITS[torch.bool] = LIMITS[torch.int64]  # booleans and integers promote to int64
+
+
+def fitting(function: str, number: int, dtype: DType) -> int | float:
+    """Return a Python integer that becomes an element of an array of `dtype`, as PyTorch accepts it.
+
+    Raises:
+        OverflowError: The integer data type does not hold it. PyTorch would wrap around, or raise a `RuntimeError`.
+    """
+    limits = LIMITS.get(dtype)
+    if limits is None:
+        return number if -(2**63) <= number < 2**63 else float(number)
+    if not limits[0] <= number <= limits[1]:
+        raise overflow(function, number, dtype, limits)
+    return number
 
 
 def finfo(type: DType | Array, /) -> _FloatInfo:

@@ -7,6 +7,7 @@ there are no kernels for uint16 to uint64.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +103,10 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims
     return _accumulate(_prod_over_axes, x, dtype, axis, keepdims, **kwargs)
 
 
+def _as_tuple(axis: Any) -> tuple[int, ...]:
+    return tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+
+
 def _named(function: Callable[..., Array], name: str, doc: str) -> Callable[..., Array]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
@@ -142,7 +147,11 @@ def _spread(native: Callable[..., Array], doc: str) -> Callable[..., Array]:
         if kwargs:
             refuse_names(native.__name__, kwargs)
         if isinstance(axis, tuple) and not axis:
-            return native(x[None], 0, correction=correction, **kwargs)
+            x, axis, keepdims = x[None], 0, False
+        if correction:
+            count = math.prod(x.shape if axis is None else [x.shape[a] for a in _as_tuple(axis)])
+            if 0 < count <= correction:  # PyTorch warns, and the result is infinite
+                return native(x, axis, correction=0, keepdim=keepdims, **kwargs) * math.nan
         return native(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
     return _named(function, native.__name__, doc)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Literal
 
 import torch
 from array_api_compat.torch import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from torch import Tensor
 
+from .._common.integers import LARGEST, SMALLEST, insertion
 from ..typing import LibraryArray as Array
 from ._binary import promote, refuse_names, same_type
-from ._differentiated import is_differentiated
-from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed
+from ._differentiated import is_all_false, is_differentiated
+from ._dtypes import LIMITS, SIGNED, as_tensor, fitting, to_ordered, to_signed
 
 __all__ = [
     "argmax",
@@ -65,10 +67,16 @@ def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Arra
         if isinstance(x2, Tensor):
             if x1.dtype is not x2.dtype:
                 x1, x2 = promote(x1, x2)
-        elif x1.dtype in SIGNED:
+        else:
+            if type(x2) is int and not SMALLEST <= x2 <= LARGEST:
+                x2 = fitting("where", x2, x1.dtype)
+            if x1.dtype in SIGNED:
+                x1, x2 = same_type(x1, x2)
+    elif isinstance(x2, Tensor):
+        if type(x1) is int and not SMALLEST <= x1 <= LARGEST:
+            x1 = fitting("where", x1, x2.dtype)
+        if x2.dtype in SIGNED:
             x1, x2 = same_type(x1, x2)
-    elif isinstance(x2, Tensor) and x2.dtype in SIGNED:
-        x1, x2 = same_type(x1, x2)
     if isinstance(x1, Tensor) and x1.dtype in SIGNED:  # PyTorch 2.11 has no kernels for these types
         return torch.where(condition, to_signed(x1), to_signed(x2)).view(x1.dtype)
     return torch.where(condition, x1, x2)
@@ -85,6 +93,8 @@ def searchsorted(
 ) -> Array:
     """Return the indices at which to insert `x2`, an array or a scalar, into the sorted `x1` or `x1[sorter]`."""
     if not isinstance(x2, Tensor):
+        if type(x2) is int and x1.dtype in LIMITS:
+            x2, side = insertion(x2, side, LIMITS[x1.dtype])  # type: ignore[assignment]
         x2 = as_tensor(x2, x1)
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
@@ -93,7 +103,25 @@ def searchsorted(
     if sorter is not None:
         sorter = sorter.to(torch.int64).contiguous()
     # PyTorch warns about arrays that are not contiguous.
-    return torch.searchsorted(x1.contiguous(), x2.contiguous(), side=side, sorter=sorter, **kwargs)
+    x1, x2 = x1.contiguous(), x2.contiguous()
+    if x1.dtype.is_floating_point and not _ends_with_number(x1, sorter):
+        return _searchsorted_with_nan(x1, x2, side, sorter, kwargs)
+    return torch.searchsorted(x1, x2, side=side, sorter=sorter, **kwargs)
+
+
+def _ends_with_number(x: Array, sorter: Array | None) -> bool:
+    """Return whether a sorted array is known to have no NaN, which sorts last."""
+    last = x[..., -1:] if sorter is None else torch.take_along_dim(x, sorter[..., -1:], -1)
+    return is_all_false(torch.isnan(last))
+
+
+def _searchsorted_with_nan(x1: Array, x2: Array, side: str, sorter: Array | None, kwargs: dict[str, Any]) -> Array:
+    """Count NaN as larger than all numbers. In PyTorch's binary search, it is smaller."""
+    nan = torch.isnan(x1)
+    found = torch.searchsorted(x1.masked_fill(nan, math.inf), x2, side=side, sorter=sorter, **kwargs)
+    numbers = torch.sum(~nan, -1, keepdim=x1.ndim > 1).to(found.dtype)
+    of_nan = numbers if side == "left" else x1.shape[-1]
+    return torch.where(torch.isnan(x2), of_nan, torch.minimum(found, numbers))
 
 
 def unique_values(x: Array, /) -> Array:

@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from .._common import complex as special
-from ..typing import LibraryArray as Array, Namespace
+from .._common.integers import LARGEST, SMALLEST
+from ..typing import DType, LibraryArray as Array, Namespace
 from ._binary import output, same_type
 from ._concrete import is_finite
-from ._dtypes import INTEGERS, SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
+from ._dtypes import INTEGERS, LIMITS, SIGNED, as_tensor, fitting, from_ordered, promote_types, to_ordered, to_signed
 
 __all__ = [
     "abs",
@@ -116,22 +117,28 @@ def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
 def clip(x: Array, /, min: float | Array | None = None, max: float | Array | None = None, **kwargs: Any) -> Array:
     """Limit `x` to values from `min` to `max`, each a scalar, an array or None.
 
-    Limits outside the range of an integer type have no effect. A limit of NaN gives NaN, as the standard requires.
+    Integer limits outside the range of an integer type become its smallest or largest value. A limit of NaN gives NaN,
+    as the standard requires.
     """
     dtype = x.dtype
-    if not dtype.is_floating_point:
-        if dtype not in INTEGERS:
-            raise TypeError(f"clip: `x` is of type {dtype}; expected an integer or a real floating-point type")
-        limits = iinfo(dtype)
-        if isinstance(min, int) and min <= limits.min:
-            min = None
-        if isinstance(max, int) and max >= limits.max:
-            max = None
+    if not dtype.is_floating_point and dtype not in INTEGERS:
+        raise TypeError(f"clip: `x` is of type {dtype}; expected an integer or a real floating-point type")
+    if type(min) is int and not SMALLEST <= min <= LARGEST:
+        min = _bound(min, dtype)
+    if type(max) is int and not SMALLEST <= max <= LARGEST:
+        max = _bound(max, dtype)
     if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED or min != min or max != max:
         return _clip_by_arrays(x, min, max, **kwargs)  # also for NaN: not every version accepts it as a scalar
     if min is None and max is None:
         return output(x.clone(), kwargs)
     return torch.clamp(x, min, max, **kwargs)
+
+
+def _bound(number: int, dtype: DType) -> int | float:
+    if dtype not in LIMITS:
+        return fitting("clip", number, dtype)
+    low, high = LIMITS[dtype]
+    return low if number < low else high if number > high else number
 
 
 def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
@@ -157,13 +164,24 @@ def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
     """Return whether each element of `x1` is in `x2`; for any integer type, with scalars on either side."""
+    if isinstance(x1, Tensor):
+        if not isinstance(x2, Tensor):
+            x2 = _searched(x2, x1)
+    elif isinstance(x2, Tensor):
+        x1 = _searched(x1, x2)
+        if x1.ndim:  # no array of this type has the integer
+            x1, x2 = x2.new_zeros(()), x1
     if isinstance(x1, Tensor) and isinstance(x2, Tensor):
         if x1.dtype is not x2.dtype:
             x1, x2 = same_type(x1, x2)
         if x1.dtype in SIGNED:
             x1, x2 = to_signed(x1), to_signed(x2)
-    elif isinstance(x1, Tensor):
-        x1 = to_signed(x1) if x1.dtype in SIGNED else x1
-    elif isinstance(x2, Tensor):
-        x2 = to_signed(x2) if x2.dtype in SIGNED else x2
     return torch.isin(x1, x2, assume_unique=assume_unique, invert=invert)
+
+
+def _searched(number: complex, other: Array) -> Array:
+    """Return a scalar as an array of the type of `other`; an empty one if the type does not hold the integer."""
+    limits = LIMITS.get(other.dtype)
+    if type(number) is int and limits is not None and not limits[0] <= number <= limits[1]:
+        return other.new_empty((0,))
+    return as_tensor(number, other)

@@ -88,7 +88,8 @@ class NumpyAt(GenericAt):
                 if operation == "set":
                     out[self.index] = values
                 else:
-                    _UFUNCS[operation].at(out, self.index, values)
+                    # For a ufunc's `at`, a Python number is int64 or float64.
+                    _UFUNCS[operation].at(out, self.index, np.asarray(values, out.dtype))
             except IndexError:
                 pass  # the generic version's message names the argument
             else:

@@ -62,7 +62,7 @@ from ._manipulation import (
     tile,
     unstack,
 )
-from ._searching import argsort, nonzero, searchsorted, sort, take, take_along_axis
+from ._searching import argsort, nonzero, searchsorted, sort, take, take_along_axis, where
 from ._sets import isin, unique_all, unique_counts, unique_inverse, unique_values
 from ._statistics import count_nonzero, cumulative_prod, cumulative_sum, max, min, std, var
 from .linalg import matmul, tensordot, vecdot

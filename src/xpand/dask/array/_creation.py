@@ -16,6 +16,8 @@ from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
 from ..._common.creation import dtype_of
+from ..._common.integers import check_ends
+from ..._common.limits import check_fits
 from ..._precision import PRECISION, dtype_for
 from ...typing import Device, DType, LibraryArray as Array
 from ._info import check_device, result_type
@@ -154,6 +156,8 @@ def full(
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value)
     dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
+    if type(fill_value) is int:
+        check_fits("full", fill_value, dtype, np)
     return _made(da.full, shape, chunks, dtype, fill_value, **kwargs)
 
 
@@ -162,6 +166,8 @@ def full_like(
 ) -> Array:
     """Make an array filled with one value, with the shape and chunks of `x`."""
     check_device("full_like", device)
+    if type(fill_value) is int:
+        check_fits("full_like", fill_value, np.dtype(x.dtype if dtype is None else dtype), np)
     return _like(da.full_like, x, dtype, fill_value, **kwargs)
 
 
@@ -220,6 +226,7 @@ def arange(
     if dtype is None:
         dtype = np.int64 if integral else np.result_type(np.float64, start, stop, step)
     dtype = np.dtype(dtype)
+    check_ends(start, stop, step, lambda number: check_fits("arange", number, dtype, np))
     block = partial(_arange_block, start=start, step=step, dtype=dtype)
     return _by_position("arange", block, _chunks((int(length),), chunks, dtype), dtype)
 

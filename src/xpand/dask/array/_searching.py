@@ -6,6 +6,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
+from ..._common.limits import check_choices, searched
 from ...typing import Array
 from ._blocks import along_axis, gather
 
@@ -29,7 +30,10 @@ def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Ar
         raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
     if x1.ndim != 1:
         raise ValueError(f"searchsorted: x1 must have one axis, got shape {x1.shape}")
-    values = x2 if isinstance(x2, da.Array) else da.asarray(np.asarray(x2, dtype=np.result_type(x1.dtype, x2)))
+    values: Any = x2
+    if not isinstance(x2, da.Array):
+        scalar, side = searched(x1, x2, side, np)
+        values = da.asarray(scalar)
     index = tuple(range(values.ndim))
     operands = [(x1, (values.ndim,)), (values, index)]
     keywords = []
@@ -37,6 +41,12 @@ def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Ar
         operands.append((sorter, (values.ndim + 1,)))
         keywords.append("sorter")
     return gather("searchsorted", index, *operands, dtype=np.dtype(np.intp), keywords=keywords, side=side)
+
+
+def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Return the elements of `x1` where `condition` is true, and of `x2` elsewhere."""
+    check_choices("where", x1, x2, np)
+    return da.where(condition, x1, x2)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+from ..._common.limits import as_floating
 from ..._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ...typing import Array
 from ._blocks import Core, call, gather, map_core
@@ -21,7 +22,8 @@ _INDEX = np.dtype(np.intp)
 def isin(
     x1: Array | int, x2: Array | int, /, *, assume_unique: bool = False, invert: bool = False, **kwargs: Any
 ) -> Array:
-    """Return whether each element of `x1` is in `x2`."""
+    """Return whether each element of `x1` is in `x2`. A Python number gets the data type of a floating-point array."""
+    x1, x2 = as_floating(x1, x2, np), as_floating(x2, x1, np)
     return da.isin(x1, x2, assume_unique=assume_unique, invert=invert, **kwargs)
 
 

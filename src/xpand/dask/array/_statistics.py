@@ -1,5 +1,6 @@
 """Reductions, cumulative sums and products, counts."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -34,14 +35,24 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any
     return _extremum(da.min, x, axis, keepdims, kwargs)
 
 
+def _spread(
+    native: Callable[..., Array], x: Array, axis: Axis, correction: float, keepdims: bool, kwargs: dict[str, Any]
+) -> Array:
+    """Return Dask's result, or NaN if the correction is the number of elements; there, Dask's result is infinite."""
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    if 0 < math.prod([x.shape[i] for i in axes]) <= correction:
+        return native(x, axis=axis, keepdims=keepdims, **kwargs) * math.nan
+    return native(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
+
+
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """Return the standard deviation, with `correction` subtracted from the number of elements."""
-    return da.std(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
+    return _spread(da.std, x, axis, correction, keepdims, kwargs)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """Return the variance, with `correction` subtracted from the number of elements."""
-    return da.var(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
+    return _spread(da.var, x, axis, correction, keepdims, kwargs)
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
