@@ -48,6 +48,12 @@ def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[R
                 "expm": (a / size,),
                 "logm": (positive / size,),
                 "logm unsymmetric": (scipy.linalg.expm(a / np.sqrt(size)),),
+                "schur": (a,),
+                "sqrtm": (positive,),
+                "solve_sylvester": (positive, a.T @ a, a),
+                "tridiagonal_solve": (a[0], positive[0] + size, a[1], a),
+                "pivoted_qr": (a,),
+                "toeplitz": (a[0], a[1]),
                 "matvec": (a, a[0]),
                 "kron": (a[:10, :10], a[:20, :20]),
             }
@@ -92,9 +98,22 @@ def _numpy() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
         "lstsq": {"np.linalg.lstsq": np.linalg.lstsq},
         "expm": {"scipy.linalg.expm": scipy.linalg.expm},
         "logm": {"scipy.linalg.logm": scipy.linalg.logm},
+        "schur": {"scipy.linalg.schur": lambda a: scipy.linalg.schur(a, output="complex", check_finite=False)},
+        "sqrtm": {"scipy.linalg.sqrtm": scipy.linalg.sqrtm},
+        "solve_sylvester": {"scipy.linalg.solve_sylvester": scipy.linalg.solve_sylvester},
+        "tridiagonal_solve": {"scipy.linalg.solve_banded": _solve_banded},
+        "pivoted_qr": {
+            "scipy.linalg.qr": lambda a: scipy.linalg.qr(a, mode="economic", pivoting=True, check_finite=False)
+        },
+        "toeplitz": {"scipy.linalg.toeplitz": scipy.linalg.toeplitz},
         "matvec": {"np.matmul": np.matmul},
         "kron": {"np.kron": np.kron},
     }
+
+
+def _solve_banded(dl: Any, d: Any, du: Any, b: Any) -> Any:
+    bands = np.stack([np.roll(du, 1), d, np.roll(dl, -1)])
+    return scipy.linalg.solve_banded((1, 1), bands, b, check_finite=False)
 
 
 def _torch() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
@@ -124,6 +143,11 @@ def _jax() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
         "lu_factor": {"lax.linalg.lu, jitted": jax.jit(jax.lax.linalg.lu)},
         "lstsq": {"jnp.linalg.lstsq, jitted": jax.jit(jnp.linalg.lstsq)},
         "expm": {"jax.scipy.linalg.expm, jitted": jax.jit(jsl.expm)},
+        "schur": {"jax.scipy.linalg.schur, jitted": jax.jit(lambda a: jsl.schur(a, output="complex"))},
+        "sqrtm": {"jax.scipy.linalg.sqrtm, jitted": jax.jit(jsl.sqrtm)},
+        "tridiagonal_solve": {"jax.lax.linalg.tridiagonal_solve, jitted": jax.jit(jax.lax.linalg.tridiagonal_solve)},
+        "pivoted_qr": {"jax.scipy.linalg.qr, jitted": jax.jit(lambda a: jsl.qr(a, mode="economic", pivoting=True))},
+        "toeplitz": {"jax.scipy.linalg.toeplitz, jitted": jax.jit(jsl.toeplitz)},
         "matvec": {"jnp.matmul, jitted": jax.jit(jnp.matmul)},
         "kron": {"jnp.kron, jitted": jax.jit(jnp.kron)},
     }

@@ -279,6 +279,22 @@ CALLS: dict[str, list[Call]] = {
     "linalg.expm": _of_facade("expm", _calls(*_MATRICES)),
     "linalg.logm": _of_facade("logm", _calls(*_MATRICES, make=_definite)),
     "linalg.lu_factor": _of_facade("lu_factor", _calls(*_WIDE)),
+    "linalg.sqrtm": _of_facade("sqrtm", _calls(*_MATRICES, make=_definite)),
+    "linalg.schur": _of_facade("schur", _calls(*_MATRICES)),
+    "linalg.schur_factors": [_named(_numbers(*shape) + 0j, names="x") for shape in ((3, 3), (2, 3, 3))],
+    "linalg.column_order": _of_facade("column_order", _calls(*_WIDE)),
+    "linalg.pivoted_qr": [
+        *_of_facade("pivoted_qr", _calls(*_WIDE)),
+        *_of_facade("pivoted_qr", _calls(*_WIDE), mode="complete"),
+    ],
+    "linalg.solve_sylvester": [
+        _named(_definite(3, 3), _definite(2, 2), _numbers(3, 2), names="a b q"),
+        _named(_definite(2, 3, 3), _definite(2, 2), _numbers(1, 3, 2), names="a b q"),
+    ],
+    "linalg.tridiagonal_solve": [
+        _named(_numbers(3), 3 + _numbers(3), _numbers(3), _numbers(3), names="dl d du b"),
+        _named(_numbers(3), 3 + _numbers(2, 3), _numbers(3), _numbers(3, 2), names="dl d du b"),
+    ],
     "linalg.triangular_solve": [
         _named(_definite(3, 3), _numbers(3), names="a b"),
         _named(_definite(2, 3, 3), _numbers(3, 2), names="a b"),

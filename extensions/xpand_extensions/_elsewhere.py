@@ -26,18 +26,18 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "control_flow": {"if_else": "`control_flow.cond`", "while": "`control_flow.while_loop`"},
     "jit": {"compile": "`jit.jit`", "make_jaxpr": "`jit.make_graph`"},
     "linalg": {
-        **dict.fromkeys(
-            ("cholesky", "cross", "det", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power"),
-            _STANDARD_LINALG,
-        ),
-        **dict.fromkeys(
-            ("matrix_rank", "outer", "pinv", "qr", "slogdet", "svd", "svdvals", "tensordot", "trace", "vecdot"),
-            _STANDARD_LINALG,
-        ),
-        **dict.fromkeys(("vector_norm", "matrix_transpose"), _STANDARD_LINALG),
+        **dict.fromkeys(("cholesky", "det", "inv", "matrix_rank", "pinv", "slogdet", "trace"), _STANDARD_LINALG),
+        **dict.fromkeys(("eig", "eigh", "eigvals", "eigvalsh", "svd", "svdvals"), _STANDARD_LINALG),
+        **dict.fromkeys(("cross", "matmul", "matrix_power", "outer", "tensordot", "vecdot"), _STANDARD_LINALG),
+        **dict.fromkeys(("matrix_norm", "matrix_transpose", "vector_norm"), _STANDARD_LINALG),
         "cho_factor": "`linear_solve.factorize`, or `xp.linalg.cholesky` with `linalg.cho_solve`",
         "norm": "`xp.linalg.vector_norm` or `xp.linalg.matrix_norm` of the standard",
+        "qr": "`xp.linalg.qr` of the standard, or `linalg.pivoted_qr` with column exchanges",
         "solve": "`xp.linalg.solve` of the standard, or `linear_solve.solve`, which takes a method",
+        **dict.fromkeys(
+            ("solve_banded", "solve_continuous_lyapunov"),
+            "`linalg.tridiagonal_solve` or `linalg.solve_sylvester`, or `linear_solve.solve` of a sparse matrix",
+        ),
         "solve_triangular": "`linalg.triangular_solve`, or `linear_solve.solve_triangular`",
     },
     "linear_solve": {

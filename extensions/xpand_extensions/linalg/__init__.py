@@ -7,14 +7,31 @@ The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.
 from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
-from ._factorizations import LUFactors, LUResult, cho_solve, expm, logm, lu, lu_factor, lu_solve, triangular_solve
+from ._factorizations import (
+    LUFactors,
+    LUResult,
+    PivotedQRResult,
+    cho_solve,
+    expm,
+    logm,
+    lu,
+    lu_factor,
+    lu_solve,
+    pivoted_qr,
+    triangular_solve,
+)
 from ._lstsq import LstsqResult, lstsq
 from ._products import diagonal, dot_general, einsum, kron, matvec
+from ._spectra import SchurResult, schur, solve_sylvester, sqrtm
+from ._structured import block_diag, toeplitz, tridiagonal_solve
 
 __all__ = [
     "LUFactors",
     "LUResult",
     "LstsqResult",
+    "PivotedQRResult",
+    "SchurResult",
+    "block_diag",
     "cho_solve",
     "diagonal",
     "dot_general",
@@ -27,7 +44,13 @@ __all__ = [
     "lu_factor",
     "lu_solve",
     "matvec",
+    "pivoted_qr",
+    "schur",
+    "solve_sylvester",
+    "sqrtm",
+    "toeplitz",
     "triangular_solve",
+    "tridiagonal_solve",
 ]
 __dir__ = __all__.copy
 

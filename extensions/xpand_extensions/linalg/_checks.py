@@ -105,14 +105,14 @@ def check_right_hand_sides(function: str, a: Array, b: Array, size: int, *, left
     stacks(function, a=tuple(a.shape[:-2]), b=tuple(b.shape[:-2]))
 
 
-def stacks(function: str, **shapes: tuple[int, ...]) -> None:
-    """Check that stacks of matrices or vectors broadcast.
+def stacks(function: str, **shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Check that stacks of matrices or vectors broadcast, and return the shape that they broadcast to.
 
     Raises:
         ValueError: They don't.
     """
     try:
-        checks.broadcast(*shapes.values())
+        return checks.broadcast(*shapes.values())
     except ValueError:
         listed = " and ".join(f"{name}, {shape}" for name, shape in shapes.items())
         raise ValueError(f"{function}: the stacks of {listed} don't broadcast together") from None

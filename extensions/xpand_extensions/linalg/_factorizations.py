@@ -1,6 +1,6 @@
 """Solutions of linear systems by factors, and functions of square matrices."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from xpand.extend import Array, checks as _arguments
 
@@ -26,6 +26,17 @@ class LUResult(NamedTuple):
     """Lower triangular, with ones on the diagonal: shape `(..., m, min(m, n))`."""
     upper: Array
     """Upper triangular: shape `(..., min(m, n), n)`."""
+
+
+class PivotedQRResult(NamedTuple):
+    """The result of `pivoted_qr`: `x` with its columns permuted is `orthogonal @ upper`."""
+
+    orthogonal: Array
+    """Orthonormal columns: shape `(..., m, k)`."""
+    upper: Array
+    """Upper triangular, with a diagonal that does not grow in absolute value: shape `(..., k, n)`."""
+    permutation: Array
+    """The column of `x` for each column of `upper`: integers, shape `(..., n)`."""
 
 
 @pluggable
@@ -243,6 +254,52 @@ def _check_lu_solve(
         )
     checks.check_right_hand_sides(function, factors, b, size)
     return (convert,)
+
+
+@pluggable
+def pivoted_qr(x: Array, /, *, mode: Literal["reduced", "complete"] = "reduced") -> PivotedQRResult:
+    """Factor matrices into orthonormal columns and an upper triangle, with column exchanges.
+
+    Each step takes the column with the largest part that is orthogonal to the columns before. So the number of large
+    elements on the diagonal of the triangle estimates the rank.
+
+    Args:
+        x: Matrices, shape `(..., m, n)`, of a floating-point data type.
+        mode: "reduced" for `k = min(m, n)` orthonormal columns, "complete" for `k = m`.
+
+    Returns:
+        A named tuple `(orthogonal, upper, permutation)`: the columns of `x`, taken in the order of the permutation, are
+        `orthogonal @ upper`. Signs are those of the library's `xp.linalg.qr`. Of columns with equal norms up to
+        rounding, libraries may take different ones.
+
+    Raises:
+        TypeError: `x` is not an array, or its data type isn't floating-point.
+        ValueError: `x` has fewer than two axes, or `mode` is unknown.
+
+    Derivatives keep the permutation.
+
+    Source: `scipy.linalg.qr` with `pivoting=True`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[1.0, 3.0], [0.0, 4.0]])
+    >>> orthogonal, upper, permutation = pivoted_qr(x)
+    >>> permutation.tolist(), bool(np.allclose(orthogonal @ upper, x[:, permutation]))
+    ([1, 0], True)
+    """
+    (implementation,) = pivoted_qr.planned(_check_pivoted_qr, (x,), mode)
+    return checks.computed(implementation, x, mode=mode)
+
+
+def _check_pivoted_qr(function: str, x: Array, mode: Any) -> tuple[()]:
+    checks.check_one(function, x, False)
+    _arguments.choice(function, "mode", mode, ("reduced", "complete"))
+    return ()
+
+
+@pluggable
+def column_order(x: Array, /) -> Array:
+    """Compute the permutation of `pivoted_qr`."""
+    return column_order.native(x)(x)
 
 
 @pluggable

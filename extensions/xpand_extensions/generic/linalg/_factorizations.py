@@ -6,8 +6,8 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks as _arguments
 from xpand_extensions import linalg
 from xpand_extensions._bounds import index_dtype
-from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg._factorizations import LUFactors, LUResult
+from xpand_extensions.linalg import _checks as checks, _factorizations as facades
+from xpand_extensions.linalg._factorizations import LUFactors, LUResult, PivotedQRResult
 from xpand_extensions.linalg._lstsq import LstsqResult, cutoff, finite_matrices, lstsq_result, no_values
 
 
@@ -73,7 +73,7 @@ def lu_factor(x: Array, /) -> LUFactors:
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
         # Write the exchange of two rows as a permutation of all rows.
-        pivot = xp.argmax(_size(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
+        pivot = xp.argmax(size_of(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
         order = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
         x, permutation = _rows(xp, x, order), xp.take_along_axis(permutation, order, axis=-1)
         top = x[..., step : step + 1, step:]
@@ -87,7 +87,7 @@ def lu_factor(x: Array, /) -> LUFactors:
     return LUFactors(x, permutation)
 
 
-def _size(xp: Namespace, x: Array) -> Array:
+def size_of(xp: Namespace, x: Array) -> Array:
     """Compute the size of numbers that LAPACK uses, so that the same rows are exchanged."""
     if xp.isdtype(x.dtype, "complex floating"):
         return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
@@ -127,6 +127,40 @@ def lu_solve(
         matrix = solve(factors, _rows(xp, matrix, order), lower=True, unit_diagonal=True, **options)
         x = solve(factors, matrix, lower=False, **options)
     return x[..., 0] if vector else x
+
+
+def pivoted_qr(x: Array, /, *, mode: str = "reduced") -> PivotedQRResult:
+    xp = array_namespace(x)
+    order = facades.column_order.native(x)(x)
+    q, r = xp.linalg.qr(xp.take_along_axis(x, xp.broadcast_to(order[..., None, :], tuple(x.shape)), axis=-1), mode=mode)
+    return PivotedQRResult(q, r, order)
+
+
+def column_order(x: Array, /) -> Array:
+    """Choose, in each step, the column with the largest part that is orthogonal to the columns chosen before."""
+    xp = array_namespace(x)
+    rows, columns = x.shape[-2:]
+    device = _arguments.device_of(x)
+    number = xp.arange(columns, dtype=index_dtype(xp, device), device=device)
+    order = xp.broadcast_to(number, (*x.shape[:-2], columns))
+    if 0 in x.shape:
+        return order
+    largest = xp.max(xp.abs(x), axis=(-2, -1), keepdims=True)  # scaled numbers have squares that don't overflow
+    x = x / xp.astype(xp.where(largest == 0, xp.ones_like(largest), largest), x.dtype)
+    for step in range(min(rows, columns)):
+        squares = xp.sum(
+            xp.real(x) ** 2 + xp.imag(x) ** 2 if xp.isdtype(x.dtype, "complex floating") else x * x, axis=-2
+        )
+        is_left = number >= step
+        pivot = xp.argmax(xp.where(is_left, squares, -xp.ones_like(squares)), axis=-1, keepdims=True)
+        exchange = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
+        order = xp.take_along_axis(order, exchange, axis=-1)
+        x = xp.take_along_axis(x, xp.broadcast_to(exchange[..., None, :], tuple(x.shape)), axis=-1)
+        column = x[..., step : step + 1]
+        norm = xp.linalg.vector_norm(column, axis=-2, keepdims=True)
+        unit = column / xp.astype(xp.where(norm == 0, xp.ones_like(norm), norm), x.dtype)
+        x = x - xp.matmul(unit, xp.matmul(_adjoint(xp, unit), x))
+    return order
 
 
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:

@@ -11,9 +11,11 @@ from xpand.extend import LibraryArray as Array
 from xpand_extensions import linalg
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic.linalg._products import execute
-from xpand_extensions.linalg._factorizations import LUFactors, LUResult
+from xpand_extensions.linalg import _factorizations, _spectra
+from xpand_extensions.linalg._factorizations import LUFactors, LUResult, PivotedQRResult
 from xpand_extensions.linalg._lstsq import LstsqResult, least_squares as least_squares_of_columns
 from xpand_extensions.linalg._plan import Pair, plan_of
+from xpand_extensions.linalg._spectra import SchurResult
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -69,6 +71,43 @@ def expm(x: Array, /) -> Array:
 
 def logm(x: Array, /) -> Array:
     return map_core(linalg.logm, [x], [2], [(x.shape[-2:], x.dtype)])[0]
+
+
+def sqrtm(x: Array, /) -> Array:
+    return map_core(linalg.sqrtm, [x], [2], [(x.shape[-2:], x.dtype)])[0]
+
+
+def schur(x: Array, /) -> SchurResult:
+    return _schur(linalg.schur, x)
+
+
+def schur_factors(x: Array, /) -> SchurResult:
+    return _schur(_spectra.schur_factors, x)
+
+
+def _schur(function: Any, x: Array) -> SchurResult:
+    output = x.shape[-2:], np.result_type(x.dtype, np.complex64)
+    return SchurResult(*map_core(function, [x], [2], [output, output]))
+
+
+def solve_sylvester(a: Array, b: Array, q: Array, /) -> Array:
+    return map_core(linalg.solve_sylvester, [a, b, q], [2, 2, 2], [(q.shape[-2:], q.dtype)])[0]
+
+
+def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, /) -> Array:
+    core = min(b.ndim, 2)
+    return map_core(linalg.tridiagonal_solve, [dl, d, du, b], [1, 1, 1, core], [(b.shape[-core:], b.dtype)])[0]
+
+
+def column_order(x: Array, /) -> Array:
+    return map_core(_factorizations.column_order, [x], [2], [(x.shape[-1:], _INDICES)])[0]
+
+
+def pivoted_qr(x: Array, /, *, mode: str = "reduced") -> PivotedQRResult:
+    m, n = x.shape[-2:]
+    k = m if mode == "complete" else min(m, n)
+    outputs = ((m, k), x.dtype), ((k, n), x.dtype), ((n,), _INDICES)
+    return PivotedQRResult(*map_core(linalg.pivoted_qr, [x], [2], outputs, mode=mode))
 
 
 def _solve(function: Any, factors: Sequence[Array], ndims: Sequence[int], b: Array, **options: Any) -> Array:

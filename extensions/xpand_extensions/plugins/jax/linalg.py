@@ -12,13 +12,20 @@ from jax import lax
 
 import xpand.jax as xp
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linalg import _factorizations as generic, _products as products
+from xpand_extensions.generic.linalg import (
+    _factorizations as generic,
+    _products as products,
+    _schur as schur_forms,
+    _spectra as spectra,
+    _structured as structured,
+)
 from xpand_extensions.generic.linalg._functions import MAX_SQUARINGS, exponential, logarithm_along, principal_logarithm
 from xpand_extensions.generic.linalg._products import Axes, execute
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Plan, plan_of
+from xpand_extensions.linalg._spectra import SchurResult
 
 
 @jax.jit  # type: ignore[untyped-decorator]
@@ -59,12 +66,33 @@ def _squared(x: Array, squarings: Array) -> Array:
     return lax.scan(step, x, jnp.arange(MAX_SQUARINGS))[0]
 
 
+block_diag = jax.jit(structured.block_diag)
 cho_solve = jax.jit(generic.cho_solve, static_argnames=("lower",))
 diagonal = jax.jit(jnp.diagonal, static_argnames=("offset", "axis1", "axis2"))
 kron = jax.jit(products.kron)
 lu = jax.jit(generic.lu)
 lu_solve = jax.jit(generic.lu_solve, static_argnames=("transpose", "conjugate"))
 matvec = jax.jit(products.matvec)
+pivoted_qr = jax.jit(generic.pivoted_qr, static_argnames=("mode",))
+schur = jax.jit(spectra.schur)
+solve_sylvester = jax.jit(spectra.solve_sylvester)
+sqrtm = jax.jit(spectra.sqrtm)
+toeplitz = jax.jit(structured.toeplitz)
+tridiagonal_solve = jax.jit(structured.tridiagonal_solve)
+
+
+def column_order(x: Array, /) -> Array:
+    if 0 in x.shape:
+        return generic.column_order(x)
+    permutation = jax.lax.linalg.qr(x, pivoting=True, full_matrices=False)[-1]
+    return permutation.astype(jnp.arange(0).dtype)
+
+
+def schur_factors(x: Array, /) -> SchurResult:
+    # XLA has Schur forms on CPUs only.
+    by_lapack = lambda x: SchurResult(*lax.linalg.schur(x))
+    found: SchurResult = lax.platform_dependent(x, cpu=by_lapack, default=schur_forms.schur_factors)
+    return found
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:

@@ -231,12 +231,31 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
     "linalg.svdvals": lambda xp, x: xp.linalg.svd(x, full_matrices=False).S,
 }
 
+CONSTANT: Final[dict[str, str]] = {"linalg.schur_factors": "`linalg.schur` has one"}
+
 RESULTS: Final[dict[str, Any]] = {
     "linalg.eig": EigResult,
     "linalg.eigh": EighResult,
     "linalg.qr": QRResult,
     "linalg.svd": SVDResult,
 }
+
+
+def _qr_sizes(lengths: Any, mode: str = "reduced") -> dict[str, int]:
+    return {"k": lengths["m"] if mode == "complete" else min(lengths["m"], lengths["n"])}
+
+
+def _dtype_of_order(namespace: Any, avals: Any, params: Any) -> Any:
+    return index_dtype(namespace.base, device_of(avals[0]))
+
+
+def _dtype_of_pivoted_qr(namespace: Any, avals: Any, params: Any) -> Any:
+    return avals[0].dtype, avals[0].dtype, _dtype_of_order(namespace, avals, params)
+
+
+def _dtype_of_schur(namespace: Any, avals: Any, params: Any) -> Any:
+    base = namespace.base
+    return (base.result_type(avals[0].dtype, base.complex64),) * 2
 
 
 def _svd_sizes(lengths: Any, full_matrices: bool = True) -> dict[str, int]:
@@ -251,14 +270,14 @@ AXES: Final[dict[str, Axes]] = {
     "linalg.expm": Axes("...[nn]->...[nn]"),
     "linalg.lu_factor": Axes(
         "...[mn]->...[mn],...[m]",
-        dtype=lambda namespace, avals, params: (avals[0].dtype, index_dtype(namespace.base, device_of(avals[0]))),
+        dtype=lambda namespace, avals, params: (avals[0].dtype, _dtype_of_order(namespace, avals, params)),
     ),
-    "linalg.qr": Axes(
-        "...[mn]->...[mk],...[kn]",
-        sizes=lambda lengths, mode="reduced": {
-            "k": lengths["m"] if mode == "complete" else min(lengths["m"], lengths["n"])
-        },
-    ),
+    "linalg.column_order": Axes("...[mn]->...[n]", dtype=_dtype_of_order),
+    "linalg.pivoted_qr": Axes("...[mn]->...[mk],...[kn],...[n]", sizes=_qr_sizes, dtype=_dtype_of_pivoted_qr),
+    "linalg.qr": Axes("...[mn]->...[mk],...[kn]", sizes=_qr_sizes),
+    **dict.fromkeys(("linalg.schur", "linalg.schur_factors"), Axes("...[nn]->...[nn],...[nn]", dtype=_dtype_of_schur)),
+    "linalg.solve_sylvester": Axes("a:...[mm],b:...[nn],q:...[mn]->...[mn]"),
+    "linalg.sqrtm": Axes("...[nn]->...[nn]"),
     "linalg.svd": Axes("...[mn]->...[mi],...[k],...[jn]", sizes=_svd_sizes),
     "linalg.svdvals": Axes("...[mn]->...[k]", sizes=_svd_sizes),
     **{f"linear_solve.{name}": _direct(*factors, "condition", "status") for name, factors in _FACTORS.items()},

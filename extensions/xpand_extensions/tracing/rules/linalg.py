@@ -316,6 +316,9 @@ AXES: Final[dict[str, Axes]] = {
     "linalg.vector_norm": Axes("...[(axis)]->...", dtype=_dtype_of_norm),
     "linalg.logm": Axes("...[nn]->...[nn]"),
     "linalg.logm_along": Axes("...[nn],...[nn]->...[nn]", same_shape=True),
+    "linalg.tridiagonal_solve": Axes(
+        lambda ndims: f"dl:...[n],d:...[n],du:...[n],b:{'[n]->...[n]' if ndims['b'] < 2 else '...[n]k->...[n]k'}"
+    ),
     "linalg.triangular_solve": Axes(
         _axes_of_solution,
         dtype=lambda namespace, avals, params: dtypes_of_matrix_function(namespace, "solve", *avals)[0],

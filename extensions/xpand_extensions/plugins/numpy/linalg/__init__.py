@@ -11,12 +11,18 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
-from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions
+from xpand_extensions.generic.linalg import (
+    _factorizations as generic,
+    _functions as functions,
+    _schur as schur_forms,
+    _structured as structured,
+)
 from xpand_extensions.generic.linalg._products import execute, product
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
+from xpand_extensions.linalg._spectra import SchurResult
 
 from ._pivots import order_of
 
@@ -129,6 +135,36 @@ def lu_solve(
         return generic.lu_solve(factors, permutation, b, transpose=transpose, conjugate=conjugate)
     x = triangular_solve(factors, b[permutation], unit_diagonal=True, conjugate=conjugate)
     return triangular_solve(factors, x, lower=False, conjugate=conjugate)
+
+
+def column_order(x: Array, /) -> Array:
+    _known("column_order", x)
+    (factor,) = get_lapack_funcs(("geqp3",), (x,))
+    order = np.empty((*x.shape[:-2], x.shape[-1]), dtype=np.int64)
+    order[...] = np.arange(x.shape[-1])
+    for index in np.ndindex(x.shape[:-2]) if x.size else ():
+        order[index] = factor(x[index])[1] - 1
+    return order
+
+
+def schur_factors(x: Array, /) -> SchurResult:
+    if x.dtype.char not in "FD":
+        return schur_forms.schur_factors(x)
+    triangle, unitary = np.empty_like(x, order="C"), np.empty_like(x, order="C")
+    for index in np.ndindex(x.shape[:-2]) if x.size else ():
+        triangle[index], unitary[index] = scipy.linalg.schur(x[index], check_finite=False)
+    return SchurResult(triangle, unitary)
+
+
+def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, /) -> Array:
+    if b.ndim > 2 or max(dl.ndim, d.ndim, du.ndim) > 1 or not b.size or len(d) < 2 or d.dtype.char not in "fdFD":
+        return structured.tridiagonal_solve(dl, d, du, b)
+    (solve,) = get_lapack_funcs(("gtsv",), (d, b))
+    # A vector keeps its own layout: LAPACK would read rows as columns.
+    *_, x, status = solve(dl[1:], d, du[:-1], b if b.ndim > 1 else b[:, None])
+    if status > 0:  # LAPACK stops at a pivot of 0
+        return structured.tridiagonal_solve(dl, d, du, b)
+    return x if b.ndim > 1 else x[:, 0]
 
 
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:

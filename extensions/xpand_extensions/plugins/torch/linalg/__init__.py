@@ -10,12 +10,14 @@ from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_finite
 from xpand.torch._dtypes import SIGNED
-from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions
+from xpand_extensions._dispatch import for_library
+from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions, _schur
 from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, plan_of
+from xpand_extensions.linalg._spectra import SchurResult
 
 from .._operators import define_operation
 from ..autodiff._levels import Rule, call
@@ -121,3 +123,22 @@ _LOGM_RULE: Final = Rule(
     pull=lambda residuals, cotangents: (functions.logarithm_along(logm, residuals[0].mT, cotangents[0]),),
     push=lambda residuals, tangents: (functions.logarithm_along(logm, residuals[0], tangents[0]),),
 )
+
+
+def _schur_factors(both: Array) -> Array:
+    x = both[..., : both.shape[-2]]
+    if x.device.type != "cpu":
+        return torch.cat(_schur.schur_factors(x), dim=-1)
+    found = for_library("linalg.schur_factors", "numpy")(x.resolve_conj().numpy())
+    return torch.cat([torch.from_numpy(each) for each in found], dim=-1)
+
+
+# One operation, since its steps depend on values. Operations have one result of the shape of their argument, so there
+# is room for both factors.
+_SCHUR: Final = define_operation("schur(Tensor both)", _schur_factors)
+
+
+def schur_factors(x: Array, /) -> SchurResult:
+    size = x.shape[-1]
+    found = _SCHUR(torch.cat([x, x], dim=-1))
+    return SchurResult(found[..., :size], found[..., size:])
