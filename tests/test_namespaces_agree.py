@@ -18,6 +18,7 @@ NOT_LAZY = pytest.mark.parametrize("library", [library for library in OURS if no
 
 
 @EACH
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")  # of NumPy
 @pytest.mark.parametrize("name", ["std", "var"])
 @pytest.mark.parametrize(
     ("shape", "axis"), [((3,), None), ((2, 3), 1), ((2, 3), (0, 1)), ((2, 3), ()), ((1, 3), 0), ((3, 2, 1), (0, 2))]
@@ -39,6 +40,7 @@ def test_spread_of_too_few_is_nan(library: Library, name: str, shape: tuple[int,
 
 
 @NOT_LAZY
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")  # of NumPy
 def test_spread_of_too_few_in_transformations(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     without_inductor(monkeypatch)
     x = library.asarray(np.asarray([[1.0, 2.0, 4.0], [3.0, 3.0, 5.0]]))

@@ -63,6 +63,8 @@ def check_ends(start: Any, stop: Any, step: Any, check: Callable[[int], object])
     if stop is None:
         start, stop = 0, start
     step = 1 if step is None else step
+    if SMALLEST <= start <= LARGEST and SMALLEST <= stop <= LARGEST:
+        return
     if type(start) is int and type(stop) is int and type(step) is int and step:
         elements = range(start, stop, step)
         if elements:

@@ -51,15 +51,17 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
+_arange = _creating(np.arange)
+
+
 @wraps(np.arange)
-def _arange(start: Any, stop: Any = None, step: Any = 1, dtype: DType | None = None, **kwargs: Any) -> Array:
-    if dtype is not None:
-        holding = np.dtype(dtype)
-        check_ends(start, stop, step, lambda number: check_fits("arange", number, holding, np))
-    return np.arange(start, stop, step, dtype=dtype, **kwargs)
+def arange(*args: Any, **kwargs: Any) -> Array:
+    if args and "dtype" in kwargs:
+        start, stop, step = (*args, None, None)[:3]
+        check_ends(start, stop, step, lambda n: check_fits("arange", n, np.dtype(kwargs["dtype"]), np))
+    return _arange(*args, **kwargs)
 
 
-arange = _creating(_arange)
 empty = _creating(np.empty)
 empty_like = _creating(np.empty_like)
 eye = _creating(np.eye)

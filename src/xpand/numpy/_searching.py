@@ -8,6 +8,7 @@ from .._common.limits import as_floating, check_choices, searched
 from .._common.sorting import argsort_descending, sort_descending, unique_functions
 from ..typing import Axis, DType, LibraryArray as Array, Scalar
 
+_where = np.where
 _NUMBERS = frozenset((int, float, complex))
 
 
@@ -22,14 +23,16 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     return np.take_along_axis(x, indices, axis)
 
 
-def where(condition: Array, *arrays: Array | Scalar) -> Any:
+def where(condition: Array, x1: Array | Scalar | None = None, x2: Array | Scalar | None = None, /) -> Any:
     """Return the elements of the second argument where the first is true, and of the third elsewhere.
 
     A Python integer must fit into the other argument's data type; NumPy's function wraps around.
     """
-    if len(arrays) == 2:
-        check_choices("where", *arrays, np)
-    return np.where(condition, *arrays)
+    if type(x2) is int or type(x1) is int:
+        check_choices("where", x1, x2, np)
+    elif x2 is None:
+        return _where(condition)
+    return _where(condition, x1, x2)
 
 
 def isin(
@@ -46,7 +49,9 @@ def searchsorted(x1: Array, x2: Array | Scalar, /, side: Any = "left", sorter: A
     """
     if type(x2) in _NUMBERS:
         x2, side = searched(x1, x2, side, np)
-    return np.searchsorted(x1, x2, side, _as_index(sorter))
+    if sorter is not None:
+        sorter = _as_index(sorter)
+    return x1.searchsorted(x2, side, sorter)
 
 
 def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:

@@ -15,11 +15,9 @@ def _spread(native: Callable[..., Array]) -> Callable[..., Array]:
 
     @wraps(native)
     def function(x: Array, /, axis: Axis = None, *args: Any, **kwargs: Any) -> Array:
-        correction = kwargs.get("correction") or kwargs.get("ddof")
-        if correction and "where" not in kwargs and 0 < _count(x, axis) <= correction:
-            kwargs = {name: value for name, value in kwargs.items() if name != "ddof"}
-            return native(x, axis, *args, **{**kwargs, "correction": 0}) * math.nan
-        return native(x, axis, *args, **kwargs)
+        found = native(x, axis, *args, **kwargs)
+        correction = kwargs.get("correction")
+        return found * math.nan if correction and _count(x, axis) <= correction else found  # NumPy has warned
 
     return function
 

@@ -12,6 +12,7 @@ from torch import Tensor
 from .._common.integers import LARGEST, SMALLEST, insertion
 from ..typing import LibraryArray as Array
 from ._binary import promote, refuse_names, same_type
+from ._concrete import is_concrete
 from ._differentiated import is_all_false, is_differentiated
 from ._dtypes import LIMITS, SIGNED, as_tensor, fitting, to_ordered, to_signed
 
@@ -111,6 +112,10 @@ def searchsorted(
 
 def _ends_with_number(x: Array, sorter: Array | None) -> bool:
     """Return whether a sorted array is known to have no NaN, which sorts last."""
+    if not (x.is_cpu and is_concrete(x)):
+        return False
+    if x.ndim == 1 and sorter is None:
+        return not x.shape[0] or not math.isnan(x[-1].item())
     last = x[..., -1:] if sorter is None else torch.take_along_dim(x, sorter[..., -1:], -1)
     return is_all_false(torch.isnan(last))
 
