@@ -15,9 +15,11 @@ def _spread(native: Callable[..., Array]) -> Callable[..., Array]:
 
     @wraps(native)
     def function(x: Array, /, axis: Axis = None, *args: Any, **kwargs: Any) -> Array:
-        found = native(x, axis, *args, **kwargs)
         correction = kwargs.get("correction")
-        return found * math.nan if correction and _count(x, axis) <= correction else found  # NumPy has warned
+        if correction and 0 < _count(x, axis) <= correction:
+            with np.errstate(all="ignore"):
+                return native(x, axis, *args, **kwargs) * math.nan  # NumPy warns of the degrees of freedom
+        return native(x, axis, *args, **kwargs)
 
     return function
 
