@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
 
-from xpand import library_name, trees
+from xpand import is_concrete, library_name, trees
 from xpand.extend import import_module
 
 from .._dispatch import OPERATIONS, Operation, UnsupportedError
@@ -40,6 +40,9 @@ INLINED: Final = frozenset(
 )
 """Operations whose generic implementation is always traced. They take functions, return more than arrays, or
 share their name with a function of the standard with other rules."""
+
+_INDICES: Final = frozenset({"indices", "multi_index"})
+"""The names of arguments with indices, which the argument `mode` brings within bounds."""
 
 
 class Template:
@@ -248,8 +251,13 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
     if operation.qualified_name in INLINED or is_transformation(operation):
         return None
     signature = inspect.signature(operation.facade)
+    has_mode = operation.is_own and "mode" in signature.parameters
+    indices = [i for i, name in enumerate(signature.parameters) if has_mode and name in _INDICES]
 
     def traced(*args: Any, **kwargs: Any) -> Any:
+        if indices and kwargs.get("mode") is None and not all(map(is_concrete, trees.leaves(args[indices[0]]))):
+            # The library's implementation will get concrete indices, and by default would raise.
+            kwargs["mode"] = "drop"
         template, arrays = Template.of(signature, args, kwargs)
         first = next(x for x in arrays if isinstance(x, TracedArray))
         namespace = first._namespace

@@ -239,7 +239,7 @@ def scatter(
     x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: int
 ) -> Array:
     no_mask("scatter", x)
-    if axes["axis"] == 0 and mode in (None, "raise") and are_within(indices, x.shape[:1]):
+    if axes["axis"] == 0 and are_within(indices, x.shape[:1]):
         table, values = _spread(x, values, indices.shape, 1)
         index = indices.reshape(-1).astype(np.intp, copy=False)
         if operation == "mean":
@@ -255,7 +255,7 @@ def scatter_nd(
     no_mask("scatter_nd", x)
     k = indices.shape[-1]
     is_plain = k and not axes["batch_dims"] and axes["axes"] == tuple(range(k))
-    if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):
+    if is_plain and are_within(indices, x.shape[:k]):
         table, values = _spread(x, values, indices.shape[:-1], k)
         positions = indices.reshape(-1, k)
         if operation == "mean":
