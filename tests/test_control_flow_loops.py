@@ -165,6 +165,30 @@ def test_fori_with_bounds_of_arrays(library: Library) -> None:
     library.assert_equal(found, np.int32(24))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_fori_with_bounds_at_the_ends_of_their_types(eager_library: Library, dtype: str) -> None:
+    """The other bound, which may be of another type, and the integers between them may not fit the type."""
+    library, info = eager_library, np.iinfo(dtype)
+    top, low = min(info.max, 2**62), max(info.min, -(2**62))
+    one = library.asarray(1)
+    bounds = [
+        (library.asarray(low, dtype), low + 3),
+        (low - 3, library.asarray(low, dtype)),
+        (library.asarray(top, dtype), top + 3),
+        (library.asarray(top - 3, dtype), library.asarray(top, dtype)),
+        (library.asarray(top, dtype), library.asarray(top + 3, "int64")),
+        (library.asarray(low - 3, "int64"), library.asarray(low, dtype)),
+    ]
+    for lower, upper in bounds:
+        count = lambda lower, upper: fori_loop(lower, upper, lambda i, x: x + (i - i + 1), one)
+        library.assert_equal(count(lower, upper), np.int64(4))
+        if library.id == "numpy":
+            library.assert_equal(jit(count)(lower, upper), np.int64(4))
+            wide = [x if isinstance(x, int) else library.xp.stack([x, x]) for x in (lower, upper)]
+            axes = tuple([None if isinstance(x, int) else 0 for x in (lower, upper)])
+            library.assert_equal(vmap(count, in_axes=axes)(*wide), np.asarray([4, 4]))
+
+
 def test_bounds_that_are_integers_of_numpy(library: Library) -> None:
     x = library.asarray(1.0)
     library.assert_equal(fori_loop(np.int64(1), np.uint8(4), lambda i, x: x * 2.0, x), np.float64(8.0))

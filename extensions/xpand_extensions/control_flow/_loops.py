@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
+from .._bounds import index_dtype
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
@@ -106,7 +107,8 @@ def fori_loop(
         upper: The exclusive upper bound. If it is not above `lower`, there are no steps. Both are Python integers or
             integer arrays of shape ().
         body_fun: Takes the integer, as an array of shape (), and the carry; returns the next carry: a tree of the same
-            structure, shapes and data types.
+            structure, shapes and data types. The integer has the data type of the bounds if that is int32 or int64,
+            otherwise the library's data type for indices.
         init_val: The initial carry, as in `while_loop`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
         progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
@@ -131,7 +133,6 @@ def fori_loop(
     checks.function("fori_loop", body_fun, "body_fun")
     check_unroll("fori_loop", unroll)
     lower, upper = _bound("lower", lower), _bound("upper", upper)
-    bounds = lower, upper
     if progress is not False:
         total = upper - lower if isinstance(upper, int) and isinstance(lower, int) else None
         with tracked("fori_loop", total, progress=progress) as report:
@@ -142,9 +143,10 @@ def fori_loop(
                 return after
 
             return fori_loop(lower, upper, counted, init_val, unroll=unroll)
-    given = [x for x in bounds if not isinstance(x, int)]
+    given = [x for x in (lower, upper) if not isinstance(x, int)]
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
     one_library("fori_loop", init_val=carry.arrays, bounds=given)
+    bounds = _of_one_type(lower, upper)
 
     fit, tree = carry.fit, carry.tree
 
@@ -156,10 +158,25 @@ def fori_loop(
         return carry.fit(carry.stepped(call, arrays))
 
     def loop(arrays: Arrays) -> Arrays:
-        found: Arrays = fori_loop.native(*dispatched_by((*arrays, *given)))(*bounds, step, arrays, unroll=unroll)
+        like = [*arrays, *(x for x in bounds if not isinstance(x, int))]
+        found: Arrays = fori_loop.native(*dispatched_by(like))(*bounds, step, arrays, unroll=unroll)
         return found
 
     return carry.tree(carry.run(loop))
+
+
+def _of_one_type(*bounds: int | Array) -> tuple[int | Array, ...]:
+    """Convert arrays of narrow, unsigned or different types, in which the other bound or a step may not fit."""
+    arrays = [x for x in bounds if not isinstance(x, int)]
+    if not arrays:
+        return bounds
+    xp, dtype = array_namespace(*arrays), arrays[0].dtype
+    if dtype in (xp.int32, xp.int64) and all(x.dtype == dtype for x in arrays):
+        low, high = checks.integer_range(xp, dtype)
+        if all(low <= x <= high for x in bounds if isinstance(x, int)):
+            return bounds
+    wide = index_dtype(xp, checks.device_of(arrays[0]))
+    return tuple([x if isinstance(x, int) else xp.astype(x, wide, copy=False) for x in bounds])
 
 
 def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
