@@ -126,6 +126,28 @@ def test_vmap_takes_each_lane_as_if_alone(library: Library) -> None:
         library.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
 
 
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.xp is not xpand.namespace("torch")], ids=str)
+def test_what_all_branches_return_unchanged_is_not_mapped(library: Library) -> None:
+    """PyTorch's own maps can't tell."""
+    xs, y = library.asarray([1.0, -2.0]), library.asarray(3.0)
+    branches = [lambda x, y: (x, y), lambda x, y: (-x, y), lambda x, y: (x * x, y)]
+    functions = {
+        "cond": lambda x, y: cond(x > 0, *branches[:2], x, y),
+        "switch": lambda x, y: switch(NAMESPACE(x).astype(x > 0, NAMESPACE(x).int32), branches, x, y),
+        "captured": lambda x, y: cond(x > 0, lambda x: (x, y), lambda x: (-x, y), x),
+        "one condition for all lanes": lambda x, y: cond(y > 0, lambda x, y: (x, y), lambda x, y: (x, 2.0 * y), x, y),
+        "nested": lambda x, y: cond(x > 0, lambda x, y: cond(x > 1, *branches[:2], x, y), branches[1], x, y),
+    }
+    for name, function in functions.items():
+        mapped = vmap(function, in_axes=(0, None), out_axes=(0, None))
+        for call in (mapped, jit(mapped)) if library.id == "numpy" else (mapped,):
+            own, same = call(xs, y)
+            assert own.shape == (2,), name
+            library.assert_equal(same, np.float64(3.0))
+    with pytest.raises(ValueError, match="vmap: out_axes has None for a result that differs"):
+        vmap(lambda x, y: cond(x > 0, branches[0], lambda x, y: (x, 2.0 * y), x, y), (0, None), (0, None))(xs, y)
+
+
 def test_vmap_of_vmap(library: Library) -> None:
     signs = vmap(vmap(lambda x: cond(x > 0, lambda x: x, lambda x: -x * 2.0, x)))
     library.assert_equal(signs(library.asarray(BATCH)), np.where(BATCH > 0, BATCH, -2 * BATCH))

@@ -170,7 +170,7 @@ def test_fori_with_bounds_at_the_ends_of_their_types(eager_library: Library, dty
     """The other bound, which may be of another type, and the integers between them may not fit the type."""
     library, info = eager_library, np.iinfo(dtype)
     top, low = min(info.max, 2**62), max(info.min, -(2**62))
-    one = library.asarray(1)
+    count = lambda lower, upper: fori_loop(lower, upper, lambda i, total: total + (i - i + 1), library.asarray(1))
     bounds = [
         (library.asarray(low, dtype), low + 3),
         (low - 3, library.asarray(low, dtype)),
@@ -180,7 +180,6 @@ def test_fori_with_bounds_at_the_ends_of_their_types(eager_library: Library, dty
         (library.asarray(low - 3, "int64"), library.asarray(low, dtype)),
     ]
     for lower, upper in bounds:
-        count = lambda lower, upper: fori_loop(lower, upper, lambda i, x: x + (i - i + 1), one)
         library.assert_equal(count(lower, upper), np.int64(4))
         if library.id == "numpy":
             library.assert_equal(jit(count)(lower, upper), np.int64(4))

@@ -92,6 +92,19 @@ def test_what_a_function_closes_over_becomes_its_arguments(able: Library) -> Non
     able.assert_equal(grad(lambda a: total(vmap(lambda x: g_of(a, x))(x)))(able.asarray(2.0)), X.sum() * 2, rtol=1e-14)
 
 
+def test_functions_without_arguments_are_converted(able: Library) -> None:
+    x = able.asarray(X)
+
+    def f(x: Any) -> Any:
+        found, captured = closure_convert(lambda: {"square": x * x})
+        same, more = closure_convert(lambda: x)
+        return total(found(*captured)["square"]) + total(same(*[3.0 * each for each in more]))
+
+    able.assert_equal(grad(f)(x), 2 * X + 3.0, rtol=1e-14)
+    function, captured = closure_convert(lambda: 3.0)
+    assert (function(), captured) == (3.0, [])
+
+
 def g_of(a: Any, x: Any) -> Any:
     converted, captured = closure_convert(lambda z: a * z, x)
     return converted(2.0 * x, *captured)

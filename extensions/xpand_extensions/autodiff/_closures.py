@@ -6,7 +6,7 @@ from typing import Any
 from xpand import trees
 from xpand.extend import Array, checks, same_structure
 
-from .._captures import OfArrays
+from .._captures import OfArrays, captured
 from .._dispatch import pluggable
 from .._transforms import ArraySpec, arrays_of, as_array
 from .._where import clean_tracebacks
@@ -74,8 +74,8 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
 
     Args:
         function: Takes trees of arrays and returns one.
-        *example_args: Arguments of the function: trees of arrays. On JAX and on traced arrays, the function is traced
-            with them. It can then only be called with arrays of these shapes and data types.
+        *example_args: Arguments of the function, if it has any: trees of arrays. On JAX and on traced arrays, the
+            function is traced with them. It can then only be called with arrays of these shapes and data types.
 
     Returns:
         A function, and a list of arrays. The function takes the arguments followed by these arrays, or others like
@@ -95,27 +95,32 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
     12.0
     """
     checks.function("closure_convert", function)
-    leaves, structure = arrays_of("closure_convert", "example_args", example_args)
+    flat, structure = trees.flatten(example_args)
+    outer = [] if flat else captured(checks.is_array, function)
+    if not flat and not outer:
+        return function, []
+    leaves = arrays_of("closure_convert", "example_args", flat)[0] if flat else []
+    like = ArraySpec.of((leaves or outer)[0])
     result: list[trees.Structure] = []
 
     def of_arrays(users: "tuple[Function]", *arrays: Array) -> tuple[Array, ...]:
         found, of_result = trees.flatten(users[0](*trees.unflatten(structure, arrays)))
         result[:] = [of_result]
-        return tuple(as_array("closure_convert: the function returned", x, arrays[0]) for x in found)
+        return tuple(as_array("closure_convert: the function returned", x, like) for x in found)
 
-    native, captured = closure_convert.native(*leaves)(OfArrays(of_arrays, function), *leaves)
+    native, constants = closure_convert.native(*(leaves or outer))(OfArrays(of_arrays, function), *leaves)
     specs, count = [ArraySpec.of(x) for x in leaves], len(example_args)
 
     @wraps(function)
     def converted(*args: Any) -> Any:
         given, of_args = trees.flatten(args[:count])
-        if len(args) != count + len(captured) or not same_structure(of_args, structure):
+        if len(args) != count + len(constants) or not same_structure(of_args, structure):
             raise TypeError(
-                f"closure_convert: takes {count} arguments like the example_args and the {len(captured)} arrays that "
+                f"closure_convert: takes {count} arguments like the example_args and the {len(constants)} arrays that "
                 f"were returned with the function, got {trees.structure(args)}"
             )
         arrays = [as_array("closure_convert: the arguments hold", x, like) for x, like in zip(given, specs)]
         outs = native(*arrays, *args[count:])
         return trees.unflatten(result[0], outs)
 
-    return converted, list(captured)
+    return converted, list(constants)

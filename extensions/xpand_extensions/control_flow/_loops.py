@@ -165,18 +165,19 @@ def fori_loop(
     return carry.tree(carry.run(loop))
 
 
-def _of_one_type(*bounds: int | Array) -> tuple[int | Array, ...]:
+def _of_one_type(lower: int | Array, upper: int | Array) -> tuple[int | Array, int | Array]:
     """Convert arrays of narrow, unsigned or different types, in which the other bound or a step may not fit."""
-    arrays = [x for x in bounds if not isinstance(x, int)]
+    arrays = [x for x in (lower, upper) if not isinstance(x, int)]
     if not arrays:
-        return bounds
+        return lower, upper
     xp, dtype = array_namespace(*arrays), arrays[0].dtype
     if dtype in (xp.int32, xp.int64) and all(x.dtype == dtype for x in arrays):
         low, high = checks.integer_range(xp, dtype)
-        if all(low <= x <= high for x in bounds if isinstance(x, int)):
-            return bounds
+        if all(low <= x <= high for x in (lower, upper) if isinstance(x, int)):
+            return lower, upper
     wide = index_dtype(xp, checks.device_of(arrays[0]))
-    return tuple([x if isinstance(x, int) else xp.astype(x, wide, copy=False) for x in bounds])
+    widened = [x if isinstance(x, int) else xp.astype(x, wide, copy=False) for x in (lower, upper)]
+    return widened[0], widened[1]
 
 
 def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:

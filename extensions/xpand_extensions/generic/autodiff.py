@@ -103,10 +103,11 @@ def _of_residuals(body: Body, arrays: Sequence[Array], *given: Array) -> tuple[A
 
 
 def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
-    if not captured(lambda x: isinstance(x, TracedArray), function, *example_args):
+    found = captured(lambda x: isinstance(x, TracedArray), function, *example_args)
+    if not found:
         function(*example_args)  # this call determines the structure of the result
         return function, []
-    namespace = traced_namespace(array_namespace(*example_args))
+    namespace = traced_namespace(array_namespace(*example_args, *found))
     flat = lambda *xs: (tuple(function(*xs)), ())
     body, outer = closed(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
     constants: list[Any] = list(map(namespace.wrap, outer))

@@ -14,6 +14,7 @@ from ._core import Op, TracedArray, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, chosen, pulled_back, where
 from ._forward import Forward
+from ._graph import Variable
 from ._reverse import Linearize
 from ._tape import Tape
 
@@ -33,7 +34,22 @@ def cond(
     made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals, is_choice=True) for f in functions]
     constants = [x for _, found in made for x in found]
     counts = tuple(len(found) for _, found in made)
-    return cond_bodies(namespace, index, [body for body, _ in made], counts, [*constants, *operands], skips)
+    bodies, given = [body for body, _ in made], [*constants, *operands]
+    found = cond_bodies(namespace, index, bodies, counts, given, skips)
+    return [x if own is None else bare(own) for x, own in zip(found, _passed_through(bodies, counts, given))]
+
+
+def _passed_through(bodies: Sequence[Body], counts: tuple[int, ...], given: Sequence[Any]) -> list[Any]:
+    """Return, for each result, the argument or constant that all bodies return unchanged, or None."""
+
+    def content(x: Any) -> Any:
+        return (id(x._trace), id(x._value), id(x._extra)) if isinstance(x, TracedArray) else id(x)
+
+    returned: list[list[Any]] = []
+    for i, body in enumerate(bodies):
+        known = {**body.graph.constants, **dict(zip(body.graph.inputs, given_to(i, counts, given)))}
+        returned.append([known.get(x) if isinstance(x, Variable) else None for x in body.graph.outputs])
+    return [xs[0] if len({content(bare(x)) for x in xs}) == 1 else None for xs in zip(*returned)]
 
 
 def cond_bodies(
@@ -78,20 +94,23 @@ def cond_depends(
 def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, bodies, counts, skips = trace.namespace, params["bodies"], params["counts"], params["skips"]
     index, *given = args
-    every = (True,) * len(bodies[0].graph.outputs)
     axes = tuple(map(trace.owns, given))
     values = [trace.plain(x) for x in given]
 
-    def mapped(i: int) -> Body:
-        found: Body = bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, every)[0]
+    def mapped(i: int, wanted: tuple[bool, ...] | None) -> tuple[Body, tuple[bool, ...]]:
+        found: tuple[Body, tuple[bool, ...]] = bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, wanted)
         return found
 
     if not trace.owns(index):
-        found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
-    elif skips:
+        depend = tuple(map(any, zip(*[mapped(i, None)[1] for i in range(len(bodies))])))
+        over = [mapped(i, depend)[0] for i in range(len(bodies))]
+        outs = cond_bodies(namespace, bare(index), over, counts, values, skips)
+        return tuple(namespace.array(trace, bare(x)) if each else bare(x) for x, each in zip(outs, depend))
+    every = (True,) * len(bodies[0].graph.outputs)
+    if skips:
         # All lanes compute the body if one lane needs it.
         some = namespace.any(namespace.wrap(index._value))
-        first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
+        first = lambda _, *x: tuple(mapped(0, every)[0].graph.run(*given_to(0, counts, x)))
         each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
         found = cond(namespace, some, [first, each], [index._value, *values], skips)
     else:
