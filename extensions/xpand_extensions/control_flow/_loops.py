@@ -158,7 +158,7 @@ def fori_loop(
         return carry.fit(carry.stepped(call, arrays))
 
     def loop(arrays: Arrays) -> Arrays:
-        like = [*arrays, *(x for x in bounds if not isinstance(x, int))]
+        like = (*arrays, *(x for x in bounds if not isinstance(x, int)))
         found: Arrays = fori_loop.native(*dispatched_by(like))(*bounds, step, arrays, unroll=unroll)
         return found
 
