@@ -1,8 +1,13 @@
 """Mistakes that users make, and what the error says: in the words of the call that they wrote, on every library."""
 
+import importlib
+import inspect
 import logging
+import operator
 import re
 from collections.abc import Callable
+from keyword import iskeyword
+from pkgutil import iter_modules
 from typing import Any
 
 import numpy as np
@@ -10,8 +15,25 @@ import pytest
 import torch
 
 import xpand
+import xpand_extensions
 from tests.libraries import Library
-from xpand_extensions import indexing, linear_solve, named, optimize, padding, random, sparse
+from xpand_extensions import (
+    convolution,
+    histograms,
+    indexing,
+    interpolation,
+    linalg,
+    linear_solve,
+    named,
+    optimize,
+    padding,
+    random,
+    sorting,
+    sparse,
+    special,
+    statistics,
+)
+from xpand_extensions._elsewhere import ARGUMENTS, NAMES
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
 from xpand_extensions.control_flow import cond, fori_loop, scan
 from xpand_extensions.jit import jit, make_graph
@@ -179,7 +201,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
     "the namespace of a sparse array": (
         lambda x: of(sparse.COO(x, (_places(x),), (3,))),
         TypeError,
-        r"^array_namespace: .*COO is not a supported array; .*; it holds an array: pass its attribute `values`$",
+        r"^array_namespace: .*COO is not a supported array; .*; it is sparse: use .* or write `x\.todense\(\)`$",
     ),
     "the namespace of a named array": (
         lambda x: of(named.named(x, "a")),
@@ -204,6 +226,145 @@ def test_mistakes(library: Library, name: str) -> None:
     call, error, message = MISTAKES[name]
     with pytest.raises(error, match=f"(?m){message}"):  # JAX adds a note
         call(library.asarray([0.5, 1.5, 2.0]))
+
+
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner, table in NAMES.items() for name in table])
+def test_names_of_other_libraries(owner: str, name: str) -> None:
+    """Those in the tables do not exist here, and the error says what to write."""
+    write = re.escape(NAMES[owner][name].format(name=name))
+    if owner in RESULTS:
+        x = RESULTS[owner]()
+        assert name not in x._fields
+    elif owner in ("NamedArray", "Sparse"):
+        x = named.named(np.ones(2), "a") if owner == "NamedArray" else sparse.from_dense(np.eye(2))
+    else:
+        x = xpand_extensions if owner == "xpand_extensions" else importlib.import_module(f"xpand_extensions.{owner}")
+        if not iskeyword(name):
+            with pytest.raises(ImportError, match=f"^cannot import '{name}': .*; write {write}$"):
+                exec(f"from {x.__name__} import {name}")
+    with pytest.raises(AttributeError, match=f" has no attribute '{name}'; write {write}$"):
+        getattr(x, name)
+    assert not hasattr(x, name)
+
+
+RESULTS: dict[str, Callable[[], Any]] = {
+    "OptimizeResult": lambda: optimize.minimize(lambda x: total(x * x), np.ones(2)),
+    "SolveResult": lambda: linear_solve.solve(np.eye(2), np.ones(2)),
+    "LstsqResult": lambda: linalg.lstsq(np.eye(2), np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+@pytest.mark.parametrize("library", ["numpy", "torch", "jax"])
+def test_results_are_no_arrays(name: str, library: str) -> None:
+    result, x = RESULTS[name](), xpand.namespace(library).ones(2)
+    two_sided = (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow, operator.matmul)
+    for call in (
+        *(lambda f=f: f(result, x) for f in two_sided),
+        *(lambda f=f: f(x, result) for f in two_sided),
+        lambda: 2 * result,
+        lambda: result + 1,
+        lambda: -result,
+        lambda: abs(result),
+    ):
+        with pytest.raises(TypeError, match=f"^{name} is no array; its field `x` is the solution: write `result.x`$"):
+            call()
+    assert len([*result]) == len(result._fields)  # it is still a tuple, for trees and to unpack
+
+
+def test_names_without_a_replacement() -> None:
+    for x in (xpand_extensions, linear_solve, RESULTS["SolveResult"]()):
+        with pytest.raises(AttributeError, match="has no attribute 'nonsense'$"):
+            x.nonsense
+    with pytest.raises(ImportError, match="^cannot import name 'nonsense' from 'xpand_extensions'"):
+        from xpand_extensions import nonsense  # noqa: F401
+
+
+FOREIGN: list[tuple[Callable[..., Any], str, str]] = [
+    (random.normal, "loc", r"`loc \+ scale \* normal\(key, …\)`"),
+    (random.normal, "size", "`shape`"),
+    (random.normal, "seed", r"a key as the first argument, such as `random\.key\(seed\)`"),
+    (random.choice, "size", "`shape`"),
+    (random.uniform, "low", "`minval`"),
+    (random.poisson, "rate", "`lam`"),
+    (linear_solve.solve, "restart", r"`method=\"gmres\(20\)\"`, for example"),
+    (linear_solve.solve, "maxiter", "`max_steps`"),
+    (linear_solve.solve, "tol", "`atol` and `rtol`"),
+    (linear_solve.solve, "M", "`preconditioner`"),
+    (linalg.lstsq, "rcond", "`rtol`"),
+    (optimize.least_squares, "bounds", r"`minimize\(lambda x: .*"),
+    (optimize.least_squares, "max_nfev", "`max_steps`"),
+    (optimize.minimize, "jac", "`gradient`"),
+    (optimize.minimize, "options", "each option as an argument of its own"),
+    (optimize.root, "max_iter", "`max_steps`"),
+    (statistics.quantile, "dim", "`axis`"),
+    (statistics.quantile, "keepdim", "`keepdims`"),
+    (statistics.quantile, "interpolation", "`method`"),
+    (statistics.cov, "ddof", "`correction`"),
+    (interpolation.interp, "xp", "the points as the second argument"),
+    (padding.pad, "value", "`constant_values`"),
+    (convolution.conv, "stride", "`strides`"),
+    (sorting.top_k, "dim", "`axis`"),
+    (histograms.histogram, "max", "`range`"),
+]
+
+
+@pytest.mark.parametrize(("function", "argument", "write"), FOREIGN, ids=[f"{f.__name__}-{a}" for f, a, _ in FOREIGN])
+def test_arguments_of_other_libraries(function: Callable[..., Any], argument: str, write: str) -> None:
+    with pytest.raises(TypeError, match=f"^{function.__name__}: takes no argument '{argument}'; write {write}$"):
+        function(np.ones(3), np.ones(3), **{argument: 1})
+
+
+def test_the_table_of_arguments_names_functions_and_none_of_their_arguments() -> None:
+    modules = (random, linear_solve, linalg, statistics, interpolation, padding, histograms, sorting)
+    for name, table in ARGUMENTS.items():
+        functions = [getattr(module, name) for module in modules if hasattr(module, name)]
+        assert functions, name
+        for function in functions:
+            assert not set(table) & set(inspect.signature(function).parameters), name
+
+
+def test_objects_that_hold_arrays() -> None:
+    """The error says how to get an array of all elements."""
+    import pandas as pd
+    import scipy.sparse
+
+    series = pd.Series([1.0, 2.0])
+    for call in (
+        lambda: xpand.array_namespace(series),
+        lambda: grad(total)(series),
+        lambda: jit(total)(series),
+        lambda: optimize.minimize(total, series),
+        lambda: special.logsumexp(series),
+    ):
+        with pytest.raises(TypeError, match=r"pandas\.Series.*; write `x\.to_numpy\(\)`$"):
+            call()
+    matrix = scipy.sparse.csr_array(np.eye(2))
+    with pytest.raises(TypeError, match=r"; it is sparse: convert it with `sparse\.from_native` .* `x\.todense\(\)`$"):
+        xpand.array_namespace(matrix)
+    mixed = r"takes sparse arrays of one library, got a, a CSR with values in torch\.Tensor, and b, .*numpy\.ndarray; "
+    for operation in (operator.matmul, operator.add):
+        with pytest.raises(TypeError, match=rf"{mixed}.* `convert\(b, 'torch'\)` of `xpand_extensions\.convert`$"):
+            operation(sparse.from_dense(torch.eye(2), format="csr"), matrix)
+
+
+@pytest.mark.parametrize("library", ["numpy", "jax"])
+@pytest.mark.parametrize("transform", [jit, vmap])
+def test_values_in_strings(library: str, transform: Callable[..., Any]) -> None:
+    x = xpand.namespace(library).ones((2, 2))
+    text = lambda x: (f"{of(x).sum(x):.3f}", x)[1]
+    with pytest.raises(TypeError, match=r"debug\.print\(.*x=x\)` of `xpand_extensions\.debug`"):
+        transform(text)(x)
+
+
+def test_modules_list_their_public_names() -> None:
+    """`dir` shows the names of `__all__`, and modules."""
+    found = [each.name for each in iter_modules(xpand_extensions.__path__) if not each.name.startswith("_")]
+    capabilities = sorted({*found} - {"cli", "generic", "plugins", "tracing"})
+    for name in ("xpand", "xpand.common", *(f"xpand_extensions.{each}" for each in capabilities)):
+        module = importlib.import_module(name)
+        others = {each for each in dir(module) if not each.startswith("_")} - set(module.__all__)
+        assert all(inspect.ismodule(getattr(module, each)) for each in others), (name, others)
 
 
 def test_arrays_of_two_libraries() -> None:

@@ -8,6 +8,7 @@ their arguments. Then they call the library's own implementation, or a generic o
 like their functions of the same names.
 """
 
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -93,7 +94,7 @@ if not TYPE_CHECKING:  # a type checker would accept any name
             return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
         if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
             return import_module(f"{__name__}.{name}")
-        raise missing(f"module {__name__!r}", None, name)
+        raise missing(f"module {__name__!r}", None, name, sys._getframe(1))
 
     def __dir__() -> list[str]:
         modules = {module.name for module in iter_modules(__path__) if not module.name.startswith("_")}

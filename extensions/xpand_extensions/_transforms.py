@@ -250,9 +250,8 @@ def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
         xp = array_namespace(like) if like is not None else choose_namespace(value)
         return xp.asarray(value, device=None if like is None else checks.device_of(like))
     what = what.replace("the arguments holds", "the arguments hold")
-    module = type(value).__module__
-    remedy = "" if module == "builtins" else "; register its class with `xpand.trees.register`"
-    remedy = "; convert it with `sparse.from_native`" if ".sparse." in module else remedy
+    builtin = type(value).__module__ == "builtins"
+    remedy = checks.conversion(value) or ("" if builtin else "; register its class with `xpand.trees.register`")
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of them{remedy}")
 
 

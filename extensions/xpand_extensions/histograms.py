@@ -9,7 +9,7 @@ import builtins
 import math
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from xpand import array_namespace, check, is_concrete
 from xpand.extend import Array, DType, Namespace, checks, eager
@@ -17,9 +17,13 @@ from xpand.extend import Array, DType, Namespace, checks, eager
 from ._bounds import MODES, Mode, checked_mode
 from ._dispatch import pluggable
 from ._dtypes import as_dtype, comparable_dtype
+from ._elsewhere import arguments_elsewhere, elsewhere
 
 __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "histogram_bin_edges", "histogramdd"]
 __dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)
 
 
 class Histogram(NamedTuple):
@@ -81,6 +85,7 @@ def bincount(
     return implementation(x, weights=_spread(weights, shape), minlength=minlength, length=length, mode=mode)
 
 
+@arguments_elsewhere()
 @pluggable
 def histogram(
     x: Array,
@@ -151,6 +156,7 @@ def histogram_bin_edges(x: Array, /, bins: int = 10, *, range: tuple[float, floa
     return histogram_bin_edges.native(x)(x, bins, range=range)
 
 
+@arguments_elsewhere()
 @pluggable
 def histogramdd(
     sample: Array,

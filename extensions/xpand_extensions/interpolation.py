@@ -3,14 +3,18 @@
 Both interpolate linearly between neighbours, and are differentiable in values and positions.
 """
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from xpand.extend import Array, Scalar, checks
 
 from ._dispatch import pluggable
+from ._elsewhere import arguments_elsewhere, elsewhere
 
 __all__ = ["Extrapolation", "grid_sample", "interp"]
 __dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)
 
 Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]
 """The rule for values outside of a grid."""
@@ -59,6 +63,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
     return implementation(grid, coordinates, extrapolation=extrapolation)
 
 
+@arguments_elsewhere()
 @pluggable
 def interp(
     x: Array,

@@ -1,15 +1,19 @@
 """Padding: extend arrays at the ends of their axes, or between their elements."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 from xpand import trees
 from xpand.extend import Array, ArrayLike, Namespace, checks, describe
 
 from ._dispatch import pluggable
+from ._elsewhere import arguments_elsewhere, elsewhere
 
 __all__ = ["PadMode", "PadWidth", "pad"]
 __dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)
 
 PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp"]
 """The rule for the added values."""
@@ -33,6 +37,7 @@ _OTHER_NAMES: Final = {
 """Other libraries' names of modes."""
 
 
+@arguments_elsewhere()
 @pluggable
 def pad(
     x: Array,

@@ -3,15 +3,19 @@
 On every library, NaN counts as larger than every number, and zeros of either sign are equal.
 """
 
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from xpand.extend import Array, DType, Scalar, checks
 
 from ._dispatch import pluggable
 from ._dtypes import as_dtype, comparable_dtype
+from ._elsewhere import arguments_elsewhere, elsewhere
 
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 __dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)
 
 Side: TypeAlias = Literal["left", "right"]
 """The choice among several equal positions."""
@@ -24,6 +28,7 @@ class TopK(NamedTuple):
     indices: Array
 
 
+@arguments_elsewhere()
 @pluggable
 def top_k(x: Array, /, k: int, *, axis: int = -1, largest: bool = True) -> TopK:
     """Find the `k` largest values along an axis, largest first, or the smallest ones, smallest first.
@@ -173,6 +178,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     return implementation(x1, x2, side=side, sorter=sorter)
 
 
+@arguments_elsewhere()
 @pluggable
 def unique(
     x: Array,

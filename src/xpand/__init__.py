@@ -5,6 +5,7 @@
 """
 
 from importlib.util import find_spec
+from types import ModuleType
 from typing import TYPE_CHECKING, NoReturn
 
 from . import common
@@ -39,3 +40,7 @@ if not TYPE_CHECKING:  # a type checker would accept any name
         elsewhere = "`xpand.default_namespace()` has the standard's functions, `xpand_extensions` those beyond it"
         write = f"write `import {module}`" if found else elsewhere
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {write}", name=name)
+
+    def __dir__() -> list[str]:
+        modules = {name for name, x in globals().items() if isinstance(x, ModuleType) and not name.startswith("_")}
+        return sorted({*__all__, "__version__", *modules})

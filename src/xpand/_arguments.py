@@ -27,7 +27,7 @@ from ._kinds import (
     knows_dtype as knows_dtype,
     named_dtype as named_dtype,
 )
-from ._namespace import ADVICE, array_namespace, describe, library_of
+from ._namespace import ADVICE, array_namespace, conversion as conversion, describe, library_of
 from .typing import Array, DType, Namespace
 
 _NAMES: Final[dict[frozenset[Kind], str]] = {
@@ -109,7 +109,8 @@ def namespace_of(function: str, **arrays: Any) -> Namespace:
 
 def _no_array(function: str, name: str, x: object) -> NoReturn:
     raise TypeError(
-        f"{function}: {name} must be an array, got {describe(x)}; turn numbers and lists into arrays with `xp.asarray`"
+        f"{function}: {name} must be an array, got {describe(x)}"
+        f"{conversion(x) or '; turn numbers and lists into arrays with `xp.asarray`'}"
     ) from None
 
 

@@ -223,7 +223,7 @@ def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -
         if method is None or isinstance(x, type):
             raise TypeError(
                 f"array_namespace: {describe(x)} is not a supported array; pass an array of an installed library, a "
-                f"Python scalar or None{_advice(x)}"
+                f"Python scalar or None{conversion(x)}"
             )
         if use_compat:
             raise ValueError(
@@ -271,11 +271,17 @@ def _check_api_version(api_version: str | None) -> None:
     )
 
 
-def _advice(x: object) -> str:
-    """Say how to get an array from an object that is none, for an error message."""
+def conversion(x: object) -> str:
+    """Say how to get an array from an object that is none, for an error message; "" if it is not known."""
     if isinstance(x, (list, tuple)):
         return "; turn lists into arrays with the `asarray` of a namespace, such as `xpand.numpy.asarray`"
-    for name in ("array", "data", "values"):  # of named arrays, xarray, pandas and sparse containers
+    if hasattr(x, "todense"):  # a container of its own, whose attributes hold only the stored elements
+        own = type(x).__module__.partition(".")[0] == "xpand_extensions"
+        write = "use" if own else "convert it with `sparse.from_native` for"
+        return f"; it is sparse: {write} the functions of `xpand_extensions.sparse`, or write `x.todense()`"
+    if hasattr(x, "to_numpy"):  # columns of pandas and others may have other types than arrays
+        return "; write `x.to_numpy()`"
+    for name in ("array", "data", "values"):  # of named arrays, xarray and others
         cls = type(getattr(x, name, None))
         if library_of(cls) is not None or hasattr(cls, "__array_namespace__"):
             return f"; it holds an array: pass its attribute `{name}`"

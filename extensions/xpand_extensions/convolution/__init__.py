@@ -5,20 +5,25 @@ computed in the data type of the result.
 """
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from xpand.extend import Array, DType, checks
 
 from .._dispatch import pluggable
 from .._dtypes import as_dtype
+from .._elsewhere import arguments_elsewhere, elsewhere
 from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
 
 __all__ = ["ConvolveMode", "Method", "Padding", "conv", "conv_transpose", "convolve", "correlate"]
 __dir__ = __all__.copy
 
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)
+
 _METHODS: Final = ("auto", "direct", "fft")
 
 
+@arguments_elsewhere()
 @pluggable
 def conv(
     x: Array,
@@ -79,6 +84,7 @@ def conv(
     return implementation(x, kernel, **options)
 
 
+@arguments_elsewhere()
 @pluggable
 def conv_transpose(
     x: Array,
@@ -127,6 +133,7 @@ def conv_transpose(
     return implementation(x, kernel, **options)
 
 
+@arguments_elsewhere()
 @pluggable
 def convolve(
     x: Array,
@@ -170,6 +177,7 @@ def convolve(
     return implementation(x, kernel, mode=mode, axes=axes, method=method)
 
 
+@arguments_elsewhere()
 @pluggable
 def correlate(
     x: Array,

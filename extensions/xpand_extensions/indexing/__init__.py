@@ -5,7 +5,10 @@ out of bounds raises `IndexError` if its value is known; otherwise (under jit an
 returned. `mode` selects another treatment. Functions that write at indices are in `scatter`.
 """
 
+from typing import TYPE_CHECKING
+
 from .._bounds import Mode
+from .._elsewhere import elsewhere
 from ._flat import ravel_multi_index, unravel_index
 from ._mask import argwhere, boolean_mask, nonzero
 from ._slice import SliceMode, dynamic_slice, put_slice, repeat
@@ -27,3 +30,7 @@ __all__ = [
     "take_along_axis",
     "unravel_index",
 ]
+__dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)

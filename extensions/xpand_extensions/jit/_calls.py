@@ -338,5 +338,5 @@ def check_leaves(
             holds = "is" if leaf is tree else "contains"
             raise TypeError(
                 f"{name}: traced argument {key!r} {holds} {describe(leaf)}; traced arguments are arrays, numbers and "
-                f"trees of these; declare others static with {static}"
+                f"trees of these{checks.conversion(leaf) or f'; declare others static with {static}'}"
             )

@@ -7,10 +7,12 @@ from xpand.extend import Array, Namespace, checks as _arguments, import_module
 
 from .._bounds import index_dtype
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere, not_an_array
 from . import _checks as checks
 from ._checks import axis_of, columns_of, stack_of, unchanged
 
 
+@not_an_array
 class LstsqResult(NamedTuple):
     """The result of `lstsq`."""
 
@@ -26,6 +28,7 @@ class LstsqResult(NamedTuple):
     """All singular values of each matrix, in descending order, real: shape `(..., min(m, n))`."""
 
 
+@arguments_elsewhere()
 def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -> LstsqResult:
     """Solve `A x = b` by least squares: find the `x` of least norm that minimizes the norm of `A @ x - b`.
 

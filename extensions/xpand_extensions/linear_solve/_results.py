@@ -6,10 +6,12 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
 from .._display import as_html, as_text, result_rows
+from .._elsewhere import not_an_array
 from .._solver_status import Status, codes_of, summary
 from ..scatter import at
 
 
+@not_an_array
 class SolveResult(NamedTuple):
     """The solution and statistics of the iteration: a tree of arrays, which passes through every transformation.
 

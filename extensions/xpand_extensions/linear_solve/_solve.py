@@ -9,6 +9,7 @@ from xpand.extend import Array, checks, describe
 
 from .. import autodiff, linalg
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
 from ..jit._reused import reused
@@ -28,6 +29,7 @@ _DENSE: Final = frozenset({"auto", "lu", "direct"})
 
 
 @clean_tracebacks
+@arguments_elsewhere()
 def solve(
     A: Any,
     b: trees.Tree,

@@ -24,7 +24,9 @@ _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 
 
 @clean_tracebacks
-@arguments_elsewhere(xtol="`atol`", tol="`atol` and `rtol`", bracket="`a` and `b`", maxiter="`max_steps`")
+@arguments_elsewhere(
+    xtol="`atol`", bracket="`a` and `b`", x0="`a` and `b`, or use `root`", fprime="nothing: it takes no derivatives"
+)
 def bracketed_root(
     f: Callable[..., Any],
     /,

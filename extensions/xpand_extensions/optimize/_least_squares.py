@@ -7,7 +7,7 @@ from xpand import trees
 from xpand.extend import Array, checks
 
 from .. import autodiff
-from .._elsewhere import arguments_elsewhere
+from .._elsewhere import arguments_elsewhere, start_elsewhere
 from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _levenberg as levenberg, _residuals as newton
@@ -22,7 +22,15 @@ _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 
 
 @clean_tracebacks
-@arguments_elsewhere(ftol="`rtol`", xtol="`rtol`", gtol="`atol`", tol="`atol` and `rtol`", max_nfev="`max_steps`")
+@start_elsewhere
+@arguments_elsewhere(
+    **dict.fromkeys(("ftol", "xtol"), "`rtol`"),
+    gtol="`atol`",
+    jac="nothing: the Jacobian is computed",
+    bounds="`minimize(lambda x: 0.5 * xp.sum(f(x) ** 2), x0, bounds=…)`",
+    **dict.fromkeys(("loss", "f_scale"), "the loss into `f`, or use `minimize`"),
+    x_scale="`f` for scaled variables",
+)
 def least_squares(
     f: Callable[..., Any],
     /,

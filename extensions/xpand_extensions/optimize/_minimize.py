@@ -7,7 +7,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, checks
 
 from .. import autodiff
-from .._elsewhere import arguments_elsewhere
+from .._elsewhere import arguments_elsewhere, start_elsewhere
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ..progress import To
@@ -50,8 +50,12 @@ class _Options(NamedTuple):
 
 
 @clean_tracebacks
+@start_elsewhere
 @arguments_elsewhere(
-    tol="`atol` and `rtol`", maxiter="`max_steps`", jac="`gradient`", options="each option as an argument of its own"
+    options="each option as an argument of its own",
+    lr="`learning_rate`",
+    **dict.fromkeys(("hess", "hessp"), "nothing: derivatives are computed"),
+    constraints="`bounds`, or add a penalty to `f`: there are no other constraints",
 )
 def minimize(
     f: Callable[..., Any],

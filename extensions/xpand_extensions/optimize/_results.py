@@ -6,6 +6,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array
 
 from .._display import as_html, as_text, result_rows
+from .._elsewhere import not_an_array
 from .._solver_status import Status, codes_of, summary
 
 RUNNING: Final = -1
@@ -24,6 +25,7 @@ class History(NamedTuple):
     """The quantity compared with the tolerance."""
 
 
+@not_an_array
 class OptimizeResult(NamedTuple):
     """The results of a batch of problems: a tree of arrays, which passes through every transformation."""
 

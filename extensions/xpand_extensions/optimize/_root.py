@@ -6,7 +6,7 @@ from typing import Any, Final
 from xpand import trees
 from xpand.extend import Array, checks
 
-from .._elsewhere import arguments_elsewhere
+from .._elsewhere import arguments_elsewhere, start_elsewhere
 from .._where import clean_tracebacks
 from ..progress import To
 from ._algorithms import _mixing as anderson, _residuals as newton
@@ -22,7 +22,12 @@ _FIXED_POINT_METHODS: Final = ("iteration", "anderson")
 
 
 @clean_tracebacks
-@arguments_elsewhere(tol="`atol` and `rtol`", maxiter="`max_steps`", options="each option as an argument of its own")
+@start_elsewhere
+@arguments_elsewhere(
+    xtol="`atol` and `rtol`",
+    options="each option as an argument of its own",
+    **dict.fromkeys(("jac", "fprime"), "nothing: derivatives are computed"),
+)
 def root(
     f: Callable[..., Any],
     /,
@@ -114,7 +119,8 @@ def root(
 
 
 @clean_tracebacks
-@arguments_elsewhere(xtol="`atol` and `rtol`", tol="`atol` and `rtol`", maxiter="`max_steps`")
+@start_elsewhere
+@arguments_elsewhere(xtol="`atol` and `rtol`")
 def fixed_point(
     f: Callable[..., Any],
     /,

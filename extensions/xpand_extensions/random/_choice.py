@@ -7,9 +7,11 @@ from xpand import check, is_concrete
 from xpand.extend import Array, Key, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import arrays_of, as_array, float_dtype, key_of
 
 
+@arguments_elsewhere()
 @pluggable
 def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
     """Permute an array, or a range of integers, at random.
@@ -74,6 +76,7 @@ def shuffle(key: Key, /, x: Array, axis: int = 0) -> Array:
     return permutation(key, x, axis, independent=True)
 
 
+@arguments_elsewhere()
 @pluggable
 def choice(
     key: Key,

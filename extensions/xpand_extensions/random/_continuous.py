@@ -6,12 +6,14 @@ from xpand import array_namespace, check
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import Real, check_key, drawn, float_dtype, not_negative, positive, shape_of
 
 GumbelMode: TypeAlias = Literal["low", "high", "highest"]
 GUMBEL_MODES: Final = ("low", "high", "highest")
 
 
+@arguments_elsewhere()
 @pluggable
 def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the exponential distribution of rate 1.
@@ -39,6 +41,7 @@ def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arr
     return implementation(key, shape, float_dtype("exponential", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: GumbelMode | None = None) -> Array:
     """Sample from the standard Gumbel distribution.
@@ -71,6 +74,7 @@ def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: Gumbe
     return implementation(key, shape, float_dtype("gumbel", array_namespace(key), dtype, key), mode or "low")
 
 
+@arguments_elsewhere()
 @pluggable
 def laplace(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard Laplace distribution, with the density exp(-|x|) / 2.
@@ -88,6 +92,7 @@ def laplace(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return implementation(key, shape, float_dtype("laplace", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def logistic(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard logistic distribution, whose distribution function is 1 / (1 + exp(-x)).
@@ -105,6 +110,7 @@ def logistic(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return implementation(key, shape, float_dtype("logistic", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the standard Cauchy distribution, with the density 1 / (π (1 + x²)).
@@ -123,6 +129,7 @@ def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return implementation(key, shape, float_dtype("cauchy", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def maxwell(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample from the Maxwell distribution: the length of a vector of three normal numbers.
@@ -140,6 +147,7 @@ def maxwell(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return implementation(key, shape, float_dtype("maxwell", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the standard normal distribution between two bounds.
@@ -179,6 +187,7 @@ def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, d
     return truncated_normal.native(draw.key)(draw.key, low, high, draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Pareto distribution, with the density b / x^(b+1) from 1 on.
@@ -212,6 +221,7 @@ def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) 
     return pareto.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Rayleigh distribution: the length of a vector of two normal numbers, times `scale`.
@@ -230,6 +240,7 @@ def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = 
     return rayleigh.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     r"""Sample from the Weibull distribution with scale $\lambda$ and concentration $k$.
@@ -251,6 +262,7 @@ def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None
     return weibull_min.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), dtype: DType | None = None) -> Array:
     r"""Sample from the Maxwell distribution on both sides of a centre $m$ (`loc`), with scale $s$.
@@ -285,6 +297,7 @@ def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), d
     return native(draw.key, draw.parameters[0], draw.parameters[1], (*count, *draw.shape), draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Wald (inverse Gaussian) distribution of scale 1.
@@ -304,6 +317,7 @@ def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None)
     return wald.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def triangular(
     key: Key, /, left: Real, mode: Real, right: Real, shape: Any = None, dtype: DType | None = None
@@ -330,6 +344,7 @@ def triangular(
     return triangular.native(draw.key)(draw.key, low, peak, high, draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def lognormal(key: Key, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the log-normal distribution: the logarithm is normal, with mean 0 and standard deviation `sigma`.

@@ -7,10 +7,12 @@ from xpand import check
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import Real, batch_shape, drawn, integer_dtype, key_of, not_negative, probabilities
 from ._continuous import GUMBEL_MODES, GumbelMode
 
 
+@arguments_elsewhere()
 @pluggable
 def categorical(
     key: Key, /, logits: Array, axis: int = -1, shape: Any = None, replace: bool = True, mode: GumbelMode | None = None
@@ -71,6 +73,7 @@ def categorical(
     return categorical.native(key, logits)(key, logits, axis, shape, replace, mode or "low")
 
 
+@arguments_elsewhere()
 @pluggable
 def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Poisson distribution: the number of events if `lam` are expected.
@@ -110,6 +113,7 @@ def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = Non
     return poisson.native(key)(key, rate, draw.shape, dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the binomial distribution: the number of successes in `n` trials with probability `p`.
@@ -151,6 +155,7 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
     return binomial.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the geometric distribution: the number of trials up to the first success, of probability `p` each.
@@ -187,6 +192,7 @@ def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = Non
     return geometric.native(key)(key, p, draw.shape, dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the multinomial distribution: the number of trials, of `n`, with each of several outcomes.

@@ -5,9 +5,11 @@ from typing import Any
 from xpand.extend import Array, DType, Key
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import Real, drawn, not_negative, positive
 
 
+@arguments_elsewhere()
 @pluggable
 def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     r"""Sample from the gamma distribution of scale 1.
@@ -48,6 +50,7 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
     return gamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample the logarithm of gamma variates, which may be too small for `gamma`.
@@ -69,6 +72,7 @@ def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None
     return loggamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the beta distribution, with a density proportional to x^(a-1) (1-x)^(b-1) between 0 and 1.
@@ -90,6 +94,7 @@ def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None =
     return beta.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Dirichlet distribution: shares that add up to 1, with a density proportional to Π x^(alpha-1).
@@ -122,6 +127,7 @@ def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None 
     return dirichlet.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the chi-square distribution: the sum of the squares of `df` normal numbers.
@@ -140,6 +146,7 @@ def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = No
     return chisquare.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from Student's t-distribution, with `df` degrees of freedom.
@@ -159,6 +166,7 @@ def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> A
     return t.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the F distribution: the quotient of the means of `dfnum` and `dfden` squares of normal numbers.
@@ -179,6 +187,7 @@ def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | N
     return f.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | None = None) -> Array:
     r"""Sample from the generalized normal distribution, with a density proportional to $e^{-|x|^p}$.

@@ -7,6 +7,7 @@ from xpand import array_namespace, to_device
 from xpand.extend import Array, Device, DType, Key, Namespace, checks, describe, namespace_or_default
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import check_key, is_typed, key_of, unsigned_dtype
 
 
@@ -65,6 +66,7 @@ def key_of_seed(seed: Array, /) -> Array:
     return key_of_seed.native(seed)(seed)
 
 
+@arguments_elsewhere()
 @pluggable
 def split(key: Key, /, num: Any = 2) -> Array:
     """Split a key into new, independent keys.
@@ -130,6 +132,7 @@ def _check_data(key: Key, data: Array) -> None:
         raise ValueError(f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`")
 
 
+@arguments_elsewhere()
 @pluggable
 def bits(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Generate random bits, as unsigned integers.

@@ -6,6 +6,7 @@ from xpand import array_namespace, check, is_concrete
 from xpand.extend import Array, DType, Key, checks, import_module
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from .._solver_status import Status
 from ._arguments import Real, batch_shape, check_key, drawn, float_dtype, inexact_dtype, key_of
 
@@ -14,6 +15,7 @@ _ROUNDING: Final = 100.0
 """The number of rounding errors by which mirrored elements of a symmetric matrix may differ."""
 
 
+@arguments_elsewhere()
 @pluggable
 def multivariate_normal(
     key: Key,
@@ -82,6 +84,7 @@ def multivariate_normal(
     return multivariate_normal.native(key, mean, cov)(key, mean, cov, batch, dtype, method)
 
 
+@arguments_elsewhere()
 @pluggable
 def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
     """Sample orthogonal matrices from the uniform distribution, which rotations and reflections do not change.
@@ -119,6 +122,7 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
     return implementation(key, rows, shape, inexact_dtype("orthogonal", array_namespace(key), dtype, key), columns)
 
 
+@arguments_elsewhere()
 @pluggable
 def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
     """Sample points uniformly from the unit ball of the p-norm.

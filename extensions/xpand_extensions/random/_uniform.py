@@ -6,6 +6,7 @@ from xpand import array_namespace
 from xpand.extend import Array, DType, Key, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import (
     arrays_of,
     as_array,
@@ -21,6 +22,7 @@ from ._arguments import (
 )
 
 
+@arguments_elsewhere()
 @pluggable
 def uniform(
     key: Key, /, shape: Any = (), dtype: DType | None = None, minval: Array | float = 0.0, maxval: Array | float = 1.0
@@ -65,6 +67,7 @@ def uniform(
     return uniform.native(key, *arrays_of(minval, maxval))(key, shape, dtype, minval, maxval)
 
 
+@arguments_elsewhere()
 @pluggable
 def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Generate random numbers from the standard normal distribution.
@@ -93,6 +96,7 @@ def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     return implementation(key, shape, inexact_dtype("normal", array_namespace(key), dtype, key))
 
 
+@arguments_elsewhere()
 @pluggable
 def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
     """Generate random integers between two bounds.
@@ -133,6 +137,7 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
     return randint.native(key, *arrays_of(minval, maxval))(key, shape, minval, maxval, dtype)
 
 
+@arguments_elsewhere()
 @pluggable
 def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Literal["low", "high"] = "low") -> Array:
     """Generate random booleans.
@@ -170,6 +175,7 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
     return bernoulli.native(key, *arrays_of(p))(key, p, shape, mode)
 
 
+@arguments_elsewhere()
 @pluggable
 def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     """Generate random signs, 1 and -1.

@@ -9,7 +9,7 @@ from .._bounds import index_dtype
 from . import _checks as checks
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import any_sparse, convert, matrix_transpose, tocoo
-from ._operands import coo_of, shared_format
+from ._operands import common_namespace, coo_of, shared_format
 from ._pattern import Merge, along, are_concrete, eagerly, full, joined, merge, summed, used
 from ._products import coo_matmul, coo_product, csr_matmul, csr_rmatmul
 
@@ -74,7 +74,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
     """
     for name, x in (("a", a), ("b", b)):
         checks.matrix("matmul", name, x)
-    xp = _arguments.namespace_of("matmul", a=a.values, b=b.values)
+    xp = common_namespace("matmul", a, b)
     _arguments.one_device("matmul", a=a.values, b=b.values)
     for name, x in (("a", a), ("b", b)):
         _arguments.dtype("matmul", name, xp, x.values, _arguments.NUMERIC)

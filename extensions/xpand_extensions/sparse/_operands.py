@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
-from xpand import array_namespace
-from xpand.extend import Array, checks
+from xpand import array_namespace, library_name
+from xpand.extend import Array, Namespace, checks, describe
 
 from .._bounds import index_dtype
 from .._dispatch import in_one_namespace
@@ -33,6 +33,23 @@ def with_promises(a: Sparse, b: Sparse, values: Array) -> Any:
     return found
 
 
+def common_namespace(function: str, a: Sparse, b: Sparse) -> Namespace:
+    """Return the namespace that the values of two containers share.
+
+    Raises:
+        TypeError: The containers belong to two libraries.
+    """
+    try:
+        return checks.namespace_of(function, a=a.values, b=b.values)
+    except TypeError:
+        raise TypeError(
+            f"{function}: takes sparse arrays of one library, got a, a {a.format.upper()} with values in "
+            f"{describe(a.values)}, and b, a {b.format.upper()} with values in {describe(b.values)}; convert one to "
+            f"the other's library first, such as `convert(b, {library_name(namespace_of(a))!r})` of "
+            "`xpand_extensions.convert`"
+        ) from None
+
+
 def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
     """Convert two containers to one data type and the same batch axes.
 
@@ -40,7 +57,7 @@ def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
         TypeError: Two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or two devices.
     """
-    xp = checks.namespace_of(function, a=a.values, b=b.values)
+    xp = common_namespace(function, a, b)
     checks.one_device(function, a=a.values, b=b.values)
     axes = (a.sparse_ndim, a.dense_ndim)
     if a._sparse_shape != b._sparse_shape or axes != (b.sparse_ndim, b.dense_ndim) or _dense(a) != _dense(b):

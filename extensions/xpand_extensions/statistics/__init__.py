@@ -3,6 +3,9 @@
 The namespace has `sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff`.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._cumulative import cumulative_max, cumulative_min, gradient, logcumsumexp
 from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
 from ._order import Method, median, nanmedian, nanquantile, quantile
@@ -33,3 +36,7 @@ __all__ = [
     "quantile",
     "reduce",
 ]
+__dir__ = __all__.copy
+
+if not TYPE_CHECKING:  # type checkers would accept any name
+    __getattr__ = elsewhere(__name__)

@@ -5,9 +5,11 @@ from typing import Any, Literal
 from xpand.extend import Array, Axis, Namespace, checks, describe
 
 from .._dispatch import in_one_namespace, pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import axes as checked_axes, one_axis
 
 
+@arguments_elsewhere()
 @pluggable
 def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Array:
     """Return the running maximum along an axis.
@@ -36,6 +38,7 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
     return cumulative_max.native(x)(x, axis=axis, include_initial=include_initial)
 
 
+@arguments_elsewhere()
 @pluggable
 def cumulative_min(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Array:
     """Return the running minimum along an axis.
@@ -52,6 +55,7 @@ def cumulative_min(x: Array, /, *, axis: int | None = None, include_initial: boo
     return cumulative_min.native(x)(x, axis=axis, include_initial=include_initial)
 
 
+@arguments_elsewhere()
 @pluggable
 def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool = False) -> Array:
     """Compute the logarithm of the cumulative sum of exponentials, along an axis, without overflow.
@@ -89,6 +93,7 @@ def _check(function: str, kinds: frozenset[checks.Kind], x: Array, axis: Any, in
     return one_axis(function, axis, x.ndim)
 
 
+@arguments_elsewhere()
 @pluggable
 def gradient(
     f: Array, /, *spacing: Array | float, axis: Axis = None, edge_order: Literal[1, 2] = 1

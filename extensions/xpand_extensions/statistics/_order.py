@@ -7,6 +7,7 @@ from xpand import check
 from xpand.extend import Array, Axis, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from ._arguments import quantiles, reduced
 
 Method: TypeAlias = Literal[
@@ -60,6 +61,7 @@ def _computed(operation: Any, x: Array, q: Any, axis: Any, method: Any, keepdims
     return result
 
 
+@arguments_elsewhere()
 @pluggable
 def quantile(
     x: Array,
@@ -108,6 +110,7 @@ def quantile(
     return _computed(quantile, x, q, axis, method, keepdims)
 
 
+@arguments_elsewhere()
 @pluggable
 def nanquantile(
     x: Array,

@@ -6,6 +6,7 @@ from typing import Any
 from xpand.extend import Array, ArrayLike, Axis, checks
 
 from .._dispatch import pluggable
+from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
 from ._arguments import axes as checked_axes, number, reduced
 
@@ -88,6 +89,7 @@ def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     return ptp.native(x)(x, axis=axes, keepdims=keepdims)
 
 
+@arguments_elsewhere()
 @pluggable
 def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, keepdims: bool = False) -> Array:
     """Compute the weighted mean.
@@ -126,6 +128,7 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
     return average.native(x, weights)(x, axis=axes, weights=weights, keepdims=keepdims)
 
 
+@arguments_elsewhere()
 @pluggable
 def cov(
     x: Array,

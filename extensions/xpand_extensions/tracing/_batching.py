@@ -19,7 +19,7 @@ from .._bounds import index_dtype
 from .._dtypes import plain_sum
 from ..vmap import _names as names
 from ..vmap._names import Axis
-from ._core import Op, Trace, TracedArray, TracedError, bare, bind, rebuilt, snapshot
+from ._core import Op, Trace, TracedArray, TracedError, bare, bind, rebuilt, snapshot, without_values
 from ._fit import namespace_for
 
 
@@ -87,8 +87,7 @@ class Batching(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
-            f"the {self.size} lanes that `vmap` maps over; use `xp.where`, or `cond`, `fori_loop`, `while_loop` of "
-            "`xpand_extensions.control_flow` in place of Python's `if`, `for` and `while`"
+            f"the {self.size} lanes that `vmap` maps over; {without_values(what)}"
         )
 
     def lifted(self, x: Any) -> Array:

@@ -54,6 +54,18 @@ class NonlinearError(_Located, TypeError):
     __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
 
 
+def without_values(what: str) -> str:
+    """Say what to write in place of code that asks for the values of a traced array."""
+    if what.startswith('f"'):
+        return (
+            f"use `debug.print({what[1:]}, x=x)` of `xpand_extensions.debug`, which prints values when the program runs"
+        )
+    return (
+        "use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of Python's "
+        "`if`, `for` and `while`"
+    )
+
+
 class Aval:
     """The abstract value of an array: shape, data type, device."""
 

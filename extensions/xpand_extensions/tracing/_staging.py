@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from xpand.extend import Array, DType, checks
 
-from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
+from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot, without_values
 from ._functions import BINARY, COMPARISONS, OPERATORS, UNARY
 from ._graph import Equation, Graph, Variable, described
 from .rules._derived import key_of
@@ -146,9 +146,7 @@ class Staging(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: the value of a traced array of shape {self.shape(x)} and data type {self.dtype(x)} is not known "
-            f"while `{self.what}` traces the function; use `xp.where`, or `cond`, `fori_loop`, `while_loop` of "
-            "`xpand_extensions.control_flow` in place of Python's `if`, `for` and `while`; or declare the argument "
-            "static"
+            f"while `{self.what}` traces the function; {without_values(what)}; or declare the argument static"
         )
 
 

@@ -27,6 +27,7 @@ _CONTROL_FLOW: Final = (
     "derivatives are traced; and static_argnums of `jit`, or static_broadcasted_argnums of `pmap`, for arguments that "
     "are not arrays, such as sizes"
 )
+_PRINT: Final = "Use `debug.print(text, x=x)` of `xpand_extensions.debug`, which prints values when the program runs"
 _LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 
 
@@ -60,9 +61,11 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
     argument_of = getattr(function, "argument_of", None)
     found = [] if argument_of is None else [argument_of(int(number)) for number in _LEAF.findall(message)]
     on = f" depends on the argument {' and '.join(dict.fromkeys(found))}, and" if found else ""
+    advice = _FUNCTIONS if isinstance(error, jax.errors.TracerArrayConversionError) else _CONTROL_FLOW
+    advice = _PRINT if "__format__" in message else advice
     error.args = (
         f"{name}: Python code asks for a value at {location_of(error)}; the value{on} is not known while the function "
-        f"is traced. {_FUNCTIONS if isinstance(error, jax.errors.TracerArrayConversionError) else _CONTROL_FLOW} "
+        f"is traced. {advice} "
         f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",
     )
     error.is_explained = True  # type: ignore[attr-defined]
