@@ -49,8 +49,8 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Array
 
 
-def unique_functions(unique: Callable[..., Any], module: str) -> tuple[Callable[[Array], Any], ...]:
-    """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` of a module from a library's `unique`.
+def unique_functions(unique: Callable[..., Any]) -> tuple[Callable[[Array], Any], ...]:
+    """Make `unique_all`, `unique_counts`, `unique_inverse` and `unique_values` from a library's `unique`.
 
     In all four functions, "each nan value should be counted as a distinct value".
     """
@@ -71,7 +71,4 @@ def unique_functions(unique: Callable[..., Any], module: str) -> tuple[Callable[
         """Return the unique values in ascending order."""
         return unique(x, equal_nan=False)
 
-    functions: tuple[Callable[[Array], Any], ...] = (unique_all, unique_counts, unique_inverse, unique_values)
-    for function in functions:
-        function.__module__, function.__qualname__ = module, function.__name__  # functions are pickled by these names
-    return functions
+    return unique_all, unique_counts, unique_inverse, unique_values

@@ -10,6 +10,7 @@ from array_api_compat import cupy as _compat
 from array_api_compat.cupy import *
 from cupy import ceil, cumulative_prod, cumulative_sum, floor, isdtype, matmul, sign, tensordot, trunc
 
+from .._common.names import name_functions
 from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from . import _switches as _switches
 from ._creation import (
@@ -42,6 +43,8 @@ fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__
 __array_api_version__ = "2025.12"
 
 __all__ = sorted({*_compat.__all__, "from_dlpack", "isin", "repeat"})
+
+name_functions(__name__, globals())
 
 
 def __dir__() -> list[str]:

@@ -22,7 +22,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return cp.argsort(x, axis, **kwargs)
 
 
-unique_all, unique_counts, unique_inverse, unique_values = unique_functions(cp.unique, __name__)
+unique_all, unique_counts, unique_inverse, unique_values = unique_functions(cp.unique)
 
 
 def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False, **kwargs: Any) -> Array:

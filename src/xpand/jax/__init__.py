@@ -5,6 +5,7 @@ from importlib import import_module
 import jax.numpy as _native
 from jax.numpy import *
 
+from .._common.names import name_functions as _name_functions
 from .._renamed import missing_from as _missing_from
 from . import _switches as _switches
 from ._creation import *  # type: ignore[no-redef]
@@ -21,6 +22,8 @@ __array_api_version__ = "2025.12"
 
 __all__ = [name for name in dir(_native) if not name.startswith("_")]
 __all__ += ["__array_api_version__", "__array_namespace_info__"]
+
+_name_functions(__name__, globals())
 
 __getattr__ = _missing_from(__name__)
 

@@ -26,6 +26,7 @@ from numpy import (
     vecdot,
 )
 
+from .._common.names import name_functions
 from .._common.sorting import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._copied import copy_names
 from ._creation import (
@@ -78,6 +79,8 @@ __all__ = sorted(
         *("__array_api_version__", "__array_namespace_info__", "__builtins__", "__version__"),
     }
 )
+
+name_functions(__name__, globals())
 
 
 def __getattr__(name: str) -> Any:

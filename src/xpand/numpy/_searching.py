@@ -86,7 +86,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
     return argsort_descending(x, axis, np, lambda x: np.argsort(x, axis, **kwargs))
 
 
-unique_all, unique_counts, unique_inverse, unique_values = unique_functions(np.unique, __name__)
+unique_all, unique_counts, unique_inverse, unique_values = unique_functions(np.unique)
 
 
 def diff(x: Array, /, n: int = 1, axis: int = -1, prepend: Array | None = None, append: Array | None = None) -> Array:
