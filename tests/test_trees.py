@@ -1,7 +1,10 @@
 """Trees of arrays: every library, transformations, bad input."""
 
+import subprocess
+import sys
 from collections import namedtuple
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,8 +13,11 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, checked
-from xpand import trees
+from xpand import array_namespace, trees
 from xpand.extend import same_structure
+from xpand_extensions.autodiff import grad
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import vmap
 
 Pair = namedtuple("Pair", "left right")
 X = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -140,10 +146,56 @@ def test_two_libraries_are_refused() -> None:
         trees.stack([[torch.asarray(X)], [jax.asarray(X)]])
 
 
-def test_the_core_loads_optree_only_when_it_is_asked_for() -> None:
-    import subprocess
-    import sys
+class OfJax:
+    """A class as those of Equinox and Flax, which optree does not know."""
 
+    def __init__(self, weight: Any, rest: Any, name: str = "layer") -> None:
+        self.weight, self.rest, self.name = weight, rest, name
+
+
+@dataclass
+class Record:
+    x: Any
+    name: str = field(metadata={"static": True})
+
+
+@cache
+def register_with_jax() -> None:
+    import jax
+
+    jax.tree_util.register_dataclass(Record)
+    jax.tree_util.register_pytree_node(
+        OfJax, lambda x: ((x.weight, x.rest), x.name), lambda name, children: OfJax(*children, name)
+    )
+
+
+def test_classes_registered_with_jax_are_nodes(library: Library) -> None:
+    register_with_jax()
+    x = library.asarray(np.asarray([1.0, 2.0]))
+    tree = Record(OfJax(x, {"k": x, "none": None}), "record")
+    assert len(trees.leaves(tree)) == 2
+    assert trees.structure(tree) == trees.structure(Record(OfJax(1, {"k": 2, "none": None}), "record"))
+    assert trees.structure(tree) != trees.structure(Record(OfJax(1, {"k": 2, "none": None}), "other"))
+    doubled = trees.map(lambda x, y: x + y, tree, tree)
+    assert (doubled.name, doubled.x.name, doubled.x.rest["none"]) == ("record", "layer", None)
+    library.assert_equal(doubled.x.weight, np.asarray([2.0, 4.0]))
+    gradient = grad(lambda tree: array_namespace(tree.x.weight).sum(tree.x.weight**2 * tree.x.rest["k"]))(tree)
+    library.assert_equal(gradient.x.weight, np.asarray([2.0, 8.0]))
+    library.assert_equal(gradient.x.rest["k"], np.asarray([1.0, 4.0]))
+    library.assert_equal(vmap(lambda tree: tree.x.weight * 2.0)(tree), np.asarray([2.0, 4.0]))
+    if library.id != "torch":  # whose compiler takes seconds
+        library.assert_equal(jit(lambda tree: tree.x.weight * 2.0)(tree), np.asarray([2.0, 4.0]))
+        assert jit(lambda tree: tree)(tree).name == "record"
+    # A function that stops at these classes gets them whole.
+    assert trees.leaves([tree], is_leaf=lambda node: isinstance(node, Record)) == [tree]
+
+
+def test_jax_is_not_imported_for_its_classes() -> None:
+    code = "import sys; from xpand import trees; trees.leaves([object(), 1]); assert 'jax' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_core_loads_optree_only_when_it_is_asked_for() -> None:
     code = (
         "import sys, xpand; assert 'optree' not in sys.modules; from xpand import trees; assert 'optree' in sys.modules"
     )

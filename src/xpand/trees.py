@@ -1,15 +1,19 @@
 """Trees of arrays: lists, tuples, dictionaries, and classes registered with optree, nested to any depth.
 
 optree decides which objects are nodes and which are leaves. None is a node without children. Dictionaries are ordered
-by their keys. Classes are registered with `register` or with optree itself.
+by their keys. Classes are registered with `register`, with optree itself, or with `jax.tree_util`, as those of Equinox
+and Flax are.
 """
 
+import builtins
+import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import optree
 
 from . import _arguments
+from ._imports import trace_instead
 from ._namespace import array_namespace, describe
 from .common import is_writeable_array
 from .typing import Array, Tree
@@ -82,7 +86,9 @@ def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Calla
     >>> map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
     {'a': 11, 'b': (22, 33)}
     """
-    return optree.tree_map(function, tree, *rest, is_leaf=is_leaf)
+    found, spec = flatten(tree, is_leaf=is_leaf)
+    others = [spec.flatten_up_to(each) for each in rest]
+    return unflatten(spec, [function(*each) for each in zip(found, *others)])
 
 
 def leaves(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
@@ -91,7 +97,7 @@ def leaves(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> li
     >>> leaves({"b": (2, 3), "a": 1})
     [1, 2, 3]
     """
-    return optree.tree_leaves(tree, is_leaf=is_leaf)
+    return flatten(tree, is_leaf=is_leaf)[0]
 
 
 def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
@@ -100,7 +106,7 @@ def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) ->
     >>> structure((1, [2])) == structure((3, [4]))
     True
     """
-    return optree.tree_structure(tree, is_leaf=is_leaf)
+    return flatten(tree, is_leaf=is_leaf)[1]
 
 
 def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
@@ -110,7 +116,38 @@ def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> t
     [1, 2]
     """
     found, spec = optree.tree_flatten(tree, is_leaf=is_leaf)
+    if _adopt_nodes_of_jax(found):
+        return flatten(tree, is_leaf=is_leaf)
     return found, spec
+
+
+_plain: Final[set[type]] = {int, float, complex, bool, str}
+"""Classes of leaves that JAX does not have to be asked about."""
+
+
+def _adopt_nodes_of_jax(leaves: list[Any]) -> bool:
+    """Register the classes of leaves that are nodes of JAX's trees, if it is imported; return whether there are any."""
+    if _plain.issuperset(builtins.map(type, leaves)):
+        return False
+    adopts = False
+    for leaf in leaves:
+        cls = type(leaf)
+        if cls in _plain or not optree.tree_is_leaf(leaf):  # a node that `is_leaf` stops at
+            continue
+        if _arguments.is_array(leaf):
+            _plain.add(cls)
+        elif (jax := sys.modules.get("jax")) is not None and not jax.tree_util.all_leaves([leaf]):
+            register(cls, _one_level_of_jax, lambda spec, children: spec.unflatten(children))
+            adopts = True
+    return adopts
+
+
+trace_instead(_adopt_nodes_of_jax, lambda leaves: False)
+
+
+def _one_level_of_jax(node: Any) -> tuple[Iterable[Tree], Any]:
+    children, spec = sys.modules["jax"].tree_util.tree_flatten(node, is_leaf=lambda x: x is not node)
+    return children, spec
 
 
 def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Tree:
