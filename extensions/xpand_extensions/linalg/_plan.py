@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_letters
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
-from xpand.extend import untraced
+from xpand.extend import Array, describe, untraced
 
 from .._optional import import_optional
 
@@ -89,6 +89,34 @@ class Plan:
     pairs: tuple[Pair, ...]
     is_pair: bool
     """Whether the product of two operands is the only step."""
+
+
+def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
+    """Convert the interleaved form, alternating arrays and lists of labels, to the form with subscripts."""
+    if len(arguments) < 2 or not all(isinstance(x, (list, tuple)) for x in (*arguments[1::2], arguments[-1])):
+        raise TypeError(
+            f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(arguments[0])}; or pass arrays "
+            "and lists of labels alternately"
+        )
+    try:
+        symbols = sorted({label for labels in arguments[1::2] for label in labels if label is not Ellipsis})
+    except TypeError:
+        raise TypeError(
+            "einsum: the labels in lists must be Ellipsis, or integers or strings that can be compared with each other"
+        ) from None
+    # Choose letters in the order of the labels: without `->`, the output is in alphabetic order.
+    letters = dict(zip(symbols, sorted(map(_label, range(len(symbols))))))
+
+    def term(labels: Sequence[Any]) -> str:
+        for label in labels:
+            if label is not Ellipsis and label not in letters:
+                raise ValueError(f"einsum: the output has the label {label!r}, which no operand has")
+        return "".join(["..." if label is Ellipsis else letters[label] for label in labels])
+
+    subscripts = ",".join(map(term, arguments[1::2]))
+    if len(arguments) % 2:
+        subscripts += f"->{term(arguments[-1])}"
+    return subscripts, tuple(arguments[: len(arguments) // 2 * 2 : 2])
 
 
 def _label(number: int) -> str:

@@ -3,22 +3,23 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, checks as _arguments, describe
+from xpand.extend import Array, checks as _arguments
 
 from .._dispatch import pluggable
 from . import _checks as checks
-from ._plan import METHODS, plan_of
+from ._plan import METHODS, from_lists, plan_of
 
 
 @pluggable
-def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+def einsum(subscripts: Any, /, *operands: Any, optimize: bool | str = True) -> Array:
     """Evaluate an Einstein summation of any number of arrays.
 
     Args:
         subscripts: A letter for each axis of each operand, with commas between operands; after `->`, the letters of the
             result. Letters missing in the result are summed over. A letter that occurs twice in an operand selects its
             diagonal. `...` stands for axes that broadcast. Without `->`, the result has the axes of `...`, followed by
-            the letters that occur once, in alphabetic order.
+            the letters that occur once, in alphabetic order. The interleaved form is accepted, too: `einsum(x, [0, 1],
+            y, [1, 2], [0, 2])`.
         *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
             one, which broadcasts.
         optimize: How to find the order of the products. True: the default method. A name: a method of opt_einsum, such
@@ -48,10 +49,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     5.0
     """
     if not isinstance(subscripts, str):
-        raise TypeError(
-            f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(subscripts)}; write the labels of "
-            "lists as letters"
-        )
+        subscripts, operands = from_lists((subscripts, *operands))
     if not operands:
         raise TypeError("einsum: needs at least one operand, got none; pass the arrays after the subscripts")
     implementation, convert = einsum.planned(_check_einsum, operands, subscripts, optimize)
