@@ -13,6 +13,7 @@ import scipy.optimize
 import torch
 
 from tests.cases import library_of_name
+from tests.libraries import EAGER_LIBRARIES, Library
 from tests.minima import PROBLEMS, rosenbrock
 from xpand import array_namespace, trees
 from xpand_extensions import named
@@ -199,6 +200,22 @@ def test_brackets_of_one_and_of_a_batch_of_one(f: Any, a: float, b: float, metho
 def test_brackets_within_the_steps_allowed(method: str) -> None:
     few = bracketed_root(lambda x: x**3 - 2.0, -50.0, 30.0, method=method, max_steps=3, throw=False)
     assert (status(few), int(few.iterations), int(few.function_evaluations)) == (Status.MAX_STEPS, 3, 5)
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+def test_brackets_wider_than_the_largest_number(library: Library, method: str) -> None:
+    for dtype, largest, zeros, scale in (
+        ("float64", 1.5e308, (1.0, -0.7e308), 2.0**-1000),
+        ("float32", 3e38, (1.0, -1e38), 2.0**-100),
+    ):
+        for zero in zeros:
+            a, b = (library.asarray(np.asarray(x), dtype) for x in (-largest, largest))
+            f = lambda x, zero=zero, scale=scale: x * scale - zero * scale
+            found = bracketed_root(f, a, b, method=method)
+            np.testing.assert_allclose(library.to_numpy(found.x), zero, rtol=1e-6)
+            few = bracketed_root(f, a, b, method=method, max_steps=1, throw=False)
+            assert np.isfinite(library.to_numpy(few.optimality))
 
 
 @pytest.mark.parametrize("method", ["brent", "bisect"])

@@ -1,7 +1,7 @@
 """Roots of functions of one number between two ends with different signs; each element is a problem."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from xpand import array_namespace
 from xpand.extend import Array
@@ -10,6 +10,8 @@ from ..._solver_status import Status
 from .._results import RUNNING
 from ._states import updated
 from ._vectors import quotient
+
+_SMALL: Final = 2.0**-8
 
 
 class Bracket(NamedTuple):
@@ -23,8 +25,9 @@ class Bracket(NamedTuple):
     last: Array
     """The previous `x`."""
     last_value: Array
-    step: Array
-    step_before: Array
+    half_step: Array
+    """Half of the last step, because differences of ends may overflow."""
+    half_before: Array
     largest: Array
     """The larger of the absolute values at the first ends."""
     iterations: Array
@@ -39,7 +42,9 @@ class Bracket(NamedTuple):
     @property
     def optimality(self) -> Array:
         """The distance between the ends."""
-        return array_namespace(self.x).abs(self.other - self.x)
+        xp = array_namespace(self.x)
+        half = _half_width(self)
+        return 2.0 * xp.minimum(half, xp.full_like(half, 0.5 * float(xp.finfo(half.dtype).max)))
 
 
 def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
@@ -59,9 +64,9 @@ def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: flo
     swaps = xp.abs(left) < xp.abs(right)
     x, other = xp.where(swaps, a, b), xp.where(swaps, b, a)
     value, other_value = xp.where(swaps, left, right), xp.where(swaps, right, left)
-    width = x - other
+    half = 0.5 * x - 0.5 * other
     bound = xp.maximum(xp.abs(left), xp.abs(right))
-    state = Bracket(x, value, other, other_value, other, other_value, width, width, bound, 0 * one, 2 * one, status)
+    state = Bracket(x, value, other, other_value, other, other_value, half, half, bound, 0 * one, 2 * one, status)
     return _checked(state, atol, rtol)
 
 
@@ -92,8 +97,8 @@ def step(
         other_value=xp.where(swaps, value, other_value),
         last=xp.where(swaps, x, state.x),
         last_value=xp.where(swaps, value, state.value),
-        step=xp.where(other_changes, width, move),
-        step_before=xp.where(other_changes, width, before),
+        half_step=0.5 * xp.where(other_changes, width, move),
+        half_before=xp.where(other_changes, 0.5 * width, before),
         iterations=state.iterations + 1,
         function_evaluations=state.function_evaluations + 1,
         # NaN has no sign.
@@ -104,28 +109,37 @@ def step(
 
 def bisect(state: Bracket, least: Array) -> tuple[Array, Array]:
     """Halve the interval."""
-    half = 0.5 * state.other - 0.5 * state.x  # the whole interval may overflow
-    return half, half
+    half = 0.5 * state.other - 0.5 * state.x
+    return half, 0.5 * half
 
 
 def brent(state: Bracket, least: Array) -> tuple[Array, Array]:
     """Interpolate if steps get shorter fast enough; otherwise halve the interval. See Brent (1973), chapter 4."""
     xp = array_namespace(state.x)
-    half = 0.5 * state.other - 0.5 * state.x  # the whole interval may overflow
+    half = 0.5 * state.other - 0.5 * state.x
+    # Products with distances may overflow, so these are smaller.
+    least, apart, since_last = _SMALL * least, _SMALL * half, _SMALL * (0.5 * state.x - 0.5 * state.last)
+    half_before = _SMALL * state.half_before
     to_last = quotient(state.value, state.last_value)
     to_other = quotient(state.value, state.other_value)
     between = quotient(state.last_value, state.other_value)
     # Two points define a line, three points an inverse parabola.
     is_line = state.last == state.other
-    over_line = -2.0 * half * to_last
-    over_parabola = to_last * (between * (between - to_other) * 2.0 * half - (1.0 - to_other) * (state.x - state.last))
+    over_line = -apart * to_last
+    over_parabola = to_last * (between * (between - to_other) * apart - (1.0 - to_other) * since_last)
     over = xp.where(is_line, over_line, -over_parabola)
     under = xp.where(is_line, 1.0 - to_last, -(between - 1.0) * (to_other - 1.0) * (to_last - 1.0))
     move = quotient(over, under, float("inf"))
-    limit = xp.minimum(xp.abs(state.step_before), 3.0 * xp.abs(half) - least)
-    shrinks = (xp.abs(state.step_before) > least) & (xp.abs(state.value) < xp.abs(state.last_value))
+    limit = xp.minimum(xp.abs(half_before), 1.5 * xp.abs(apart) - 0.5 * least)
+    shrinks = (xp.abs(half_before) > 0.5 * least) & (xp.abs(state.value) < xp.abs(state.last_value))
     inside = shrinks & (2.0 * xp.abs(move) < limit)
-    return xp.where(inside, move, half), xp.where(inside, state.step, half)
+    move = xp.where(inside, move, xp.zeros_like(half)) * (2.0 / _SMALL)
+    return xp.where(inside, move, half), xp.where(inside, state.half_step, 0.5 * half)
+
+
+def _half_width(state: Bracket) -> Array:
+    """Return half of the distance of the ends, which itself may overflow."""
+    return array_namespace(state.x).abs(0.5 * state.other - 0.5 * state.x)
 
 
 def _width(state: Bracket, atol: float, rtol: float) -> Array:
@@ -135,7 +149,7 @@ def _width(state: Bracket, atol: float, rtol: float) -> Array:
 def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
     """Update the status of narrow intervals. At a pole, the function is larger than at the first ends."""
     xp = array_namespace(state.x)
-    done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
+    done = (state.value == 0.0) | (_half_width(state) <= 0.5 * _width(state, atol, rtol))
     is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)
     ends = done & (state.status == RUNNING)
     return state._replace(status=updated(state.status, (ends, Status.CONVERGED), (ends & is_pole, Status.STAGNATED)))

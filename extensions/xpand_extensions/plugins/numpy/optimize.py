@@ -288,7 +288,7 @@ def _bracketed(task: Task, function: Callable[[Array], Any], start: Array, args:
     """Find a root by SciPy's `brentq` or `bisect`."""
     atol, rtol = task.options
     limits, a, b = task.limits, float(start), float(args[0])
-    if not (atol > 0.0 and math.isfinite(a) and math.isfinite(b)):
+    if not (atol > 0.0 and math.isfinite(b - a)):  # wider than the largest number: SciPy would overflow
         return None
     points: list[tuple[float, float]] = []
     asarray, add = np.asarray, points.append
