@@ -12,7 +12,7 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, Library, unless
 from tests.systems import vector
 from xpand_extensions import sparse
-from xpand_extensions.autodiff import check_grads, grad, jvp, stop_gradient
+from xpand_extensions.autodiff import check_grads, custom_linear_solve, grad, hessian, jvp, stop_gradient
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import ConvergenceError, Status, solve
 from xpand_extensions.vmap import vmap
@@ -135,6 +135,50 @@ def test_results_pass_through_compilers() -> None:
     np.testing.assert_allclose(
         compiled(torch.asarray(DEFINITE), torch.asarray(B)), np.linalg.solve(DEFINITE, B), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_only_some_of_the_unknowns_are_differentiated(library: Library) -> None:
+    """A least-squares problem is a system of two blocks, of which one right-hand side is zero."""
+    a = np.asarray([[1.0, 0.0], [2.0, 3.0], [0.0, 1.0]])
+    pseudo = np.linalg.pinv(a)
+    b = library.asarray(np.asarray([1.0, -2.0, 0.5]))
+
+    def of_side(b: Any) -> Any:
+        xp = xpand.array_namespace(b)
+        return xp.sum(solve(sparse.from_dense(library.asarray(a)), b).x ** 2)
+
+    library.assert_equal(grad(of_side)(b), 2.0 * pseudo.T @ (pseudo @ library.to_numpy(b)), rtol=1e-9)
+    library.assert_equal(hessian(of_side)(b), 2.0 * pseudo.T @ pseudo, rtol=1e-9, atol=1e-12)
+    library.assert_equal(jvp(grad(of_side), (b,), (b,))[1], 2.0 * pseudo.T @ (pseudo @ library.to_numpy(b)), rtol=1e-9)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_one_of_several_right_hand_sides_is_differentiated(library: Library, symmetric: bool) -> None:
+    b = library.asarray(np.asarray([1.0, -2.0]))
+
+    def of_first(b: Any) -> Any:
+        xp = xpand.array_namespace(b)
+        x, y = custom_linear_solve(
+            lambda x: (2.0 * x[0] + float(symmetric) * x[1], x[0] + 2.0 * x[1]),
+            (b, library.asarray(np.asarray([3.0, 4.0]))),
+            solve=lambda b: (
+                ((2.0 * b[0] - float(symmetric) * b[1]) / (4.0 - float(symmetric))),
+                ((2.0 * b[1] - b[0]) / (4.0 - float(symmetric))),
+            ),
+            transpose_solve=None if symmetric else lambda b: ((2.0 * b[0] - b[1]) / 4.0, b[1] / 2.0),
+            symmetric=symmetric,
+        )
+        return xp.sum(x * x * y)
+
+    values = library.to_numpy(b)
+    inverse = np.linalg.inv(np.asarray([[2.0, float(symmetric)], [1.0, 2.0]]))
+    x, y = inverse @ np.stack([values, np.asarray([3.0, 4.0])])
+    to_x, to_y = inverse[:, 0]
+    library.assert_equal(grad(of_first)(b), 2.0 * x * y * to_x + x * x * to_y, rtol=1e-12)
+    curvature = 2.0 * y * to_x**2 + 4.0 * x * to_x * to_y
+    library.assert_equal(hessian(of_first)(b), np.diag(curvature), rtol=1e-12)
 
 
 @pytest.mark.parametrize("library", [each for each in EAGER_LIBRARIES if each.id != "strict-device1"], ids=str)

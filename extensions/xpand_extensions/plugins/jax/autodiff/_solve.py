@@ -32,15 +32,17 @@ def custom_linear_solve(
         assert transpose_solve is not None, "it is asked for where there is one"
         return transpose_solve(x, *args)[0], tuple(jnp.zeros(*each) for each in of_aux)
 
+    # JAX's rule fails if only some of the arrays have tangents, or cotangents with tangents. Barriers give zeros to the
+    # others.
     x, aux = jax.lax.custom_linear_solve(
         lambda x: matvec(x, *args),
-        tuple(b),
+        jax.lax.optimization_barrier(tuple(b)),
         of_solve,
         None if transpose_solve is None else of_transposed,
         symmetric,
         has_aux=True,
     )
-    return x, tuple(aux)
+    return jax.lax.optimization_barrier(x), tuple(aux)
 
 
 @forwards_to(autodiff.custom_root)
