@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from xpand import is_concrete
 from xpand._common.factorizations import SlogdetResult
-from xpand_extensions import linalg
+from xpand_extensions import autodiff, linalg
 
 from ..._bounds import index_dtype
 from ...extend._derivatives import LINEAR, contribution, joint
@@ -54,16 +54,40 @@ def _inverse_transposed(xp: Any, x: Any, is_singular: Any) -> Any:
 
 
 def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
-    """Return cofactors by singular values: in each singular direction, the product of all other singular values."""
+    """Return cofactors of matrices that lack one or two ranks, with derivatives. Those of others are zero.
+
+    Singular vectors are constants: with them, `y` is diagonal at this point. Where singular values are missing, its
+    determinant is that of the Schur complement, times that of the rest.
+    """
     size = x.shape[-1]
     one = identity(xp, x, size)
-    # Replace regular matrices by one with different singular values, so that derivatives are finite.
+    # Replace regular matrices by one with different singular values.
     ramp = xp.astype(xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)
-    u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
-    is_own = xp.eye(size, dtype=s.dtype, device=device_of(x)) == 1
-    others = xp.prod(xp.where(is_own, xp.ones_like(s)[..., None, :], s[..., None, :]), axis=-1)
-    turn = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
-    return turn * xp.matmul(conjugate(xp, u) * xp.astype(others, x.dtype)[..., None, :], conjugate(xp, vh))
+    x = xp.where(is_singular, x, ramp * one)
+    u, s, vh = xp.linalg.svd(autodiff.stop_gradient(x))
+    y = xp.matmul(adjoint(xp, u), xp.matmul(x, adjoint(xp, vh)))
+    is_last = xp.arange(size, device=device_of(x)) == size - 1
+    missing = (s <= size * float(xp.finfo(s.dtype).eps) * s[..., :1]) | is_last
+    across, along = missing[..., :, None], missing[..., None, :]
+    nothing = xp.zeros_like(y)
+    core = xp.where(~across & ~along, y, one)
+    inverse = xp.linalg.inv(core)
+    below = xp.matmul(xp.where(across & ~along, y, nothing), inverse)
+    beside = xp.where(~across & along, y, nothing)
+    rest = xp.where(across & along, y, nothing) - xp.matmul(below, beside)
+    beside = xp.matmul(inverse, beside)
+    # The determinant of one or two rows, and its derivative.
+    only = xp.where(along, one, nothing)
+    count = xp.sum(xp.astype(missing, index_dtype(xp, device_of(x))), axis=-1)[..., None, None]
+    total = xp.linalg.trace(rest)[..., None, None]
+    squares = xp.linalg.trace(xp.matmul(rest, rest))[..., None, None]
+    value = xp.where(count == 1, total, 0.5 * (total * total - squares))
+    slope = xp.where(count == 1, only, total * only - xp.matrix_transpose(rest))
+    of_missing = xp.matmul(only - xp.matrix_transpose(below), xp.matmul(slope, only - xp.matrix_transpose(beside)))
+    of_core = xp.where(~across & ~along, xp.matrix_transpose(inverse), nothing)
+    scale = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None] * xp.linalg.det(core)[..., None, None]
+    cofactors = scale * xp.where(count <= 2, value * of_core + of_missing, nothing)
+    return xp.matmul(conjugate(xp, u), xp.matmul(cofactors, conjugate(xp, vh)))
 
 
 def _slogdet(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
