@@ -288,6 +288,24 @@ def test_interp_of_a_single_point(library: Library) -> None:
     library.assert_equal(result, [np.nan, 1.0, 5.0, np.inf])
 
 
+INFINITE = {
+    "first": ([-np.inf, 0.0, 1.0, 2.0], [5.0, 1.0, 2.0, 3.0]),
+    "last": ([0.0, 1.0, 2.0, np.inf], [5.0, 1.0, 2.0, 3.0]),
+    "both": ([-np.inf, 0.0, 2.0, np.inf], [5.0, 1.0, 2.0, 3.0]),
+    "alone": ([-np.inf, np.inf], [1.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize("case", INFINITE)
+def test_infinite_points(library: Library, case: str) -> None:
+    """Between a finite point and an infinite one is the value of the finite one."""
+    x = np.asarray([-np.inf, -3.0, 0.0, 0.5, 2.0, 3.0, np.inf, np.nan])
+    points, values = map(np.asarray, INFINITE[case])
+    with np.errstate(all="ignore"):
+        found = interpolation.interp(library.asarray(x), library.asarray(points), library.asarray(values))
+        library.assert_equal(found, np.interp(x, points, values), rtol=1e-15)
+
+
 def test_periodic_functions_have_no_value_at_infinity(library: Library) -> None:
     x = library.asarray([np.inf, 1.25, -np.inf, np.nan])
     points, values = library.asarray([0.0, 0.5]), library.asarray([1.0, 3.0])

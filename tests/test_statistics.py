@@ -458,6 +458,21 @@ def test_logcumsumexp_neither_overflows_nor_vanishes(library: Library) -> None:
 # --- gradient -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("position", range(6))
+def test_gradient_at_coordinates_of_infinite_samples(library: Library, position: int) -> None:
+    """As NumPy's; a sample in the middle of equal distances has no weight, as without coordinates."""
+    t = np.asarray([0.0, 1.0, 3.0, 4.0, 5.0, 5.5])
+    for value in (np.inf, -np.inf, np.nan):
+        f = np.asarray([1.0, 2.0, -1.0, 4.0, 5.0, 7.0])
+        f[position] = value
+        with np.errstate(all="ignore"):
+            found = library.to_numpy(statistics.gradient(library.asarray(f), library.asarray(t)))
+            expected = np.gradient(f, t)
+        if position == 3:
+            expected[3] = (f[4] - f[2]) / 2.0
+        np.testing.assert_allclose(found, expected, rtol=1e-13, err_msg=str(value))
+
+
 @pytest.mark.parametrize(
     ("dtype", "edge_order"),
     [("float64", 1), ("float64", 2), ("float32", 2), ("complex64", 1), ("complex128", 2)],

@@ -1,5 +1,6 @@
 """Interpolation with the standard alone: a weighted sum of neighbours, which are read by index."""
 
+import math
 from typing import Any
 
 from xpand import array_namespace
@@ -52,11 +53,19 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     below = xp.searchsorted(points, position, side="right") - 1
     below = xp.where(before, 0, xp.clip(below, 0, max(last - 1, 0)))
     above = below + 1 if last else below
-    start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
+    start, end = xp.take(points, below), xp.take(points, above)
+    width = end - start
+    # Next to an infinite point, finite positions have the value of the finite one.
+    endless, nothing = width == math.inf, xp.zeros_like(width)
+    is_end = endless & (position > start) & ((start == -math.inf) & (end < math.inf) | (position == end))
+    between = (start == -math.inf) & (end == math.inf) & (position > start) & (position < end)
+    no_weight = endless & (between | xp.isnan(position))
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
     # Two points at an end may be equal. Positions outside get the value of the outer one. NaN propagates.
-    weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
-    weight = weight + xp.astype((width == 0.0) & behind, weight.dtype)
+    move = xp.where(endless, nothing, position) - xp.where(endless, nothing, start)
+    weight = move / xp.where((width > 0.0) & ~endless, width, xp.ones_like(width))
+    weight = weight + xp.astype(((width == 0.0) & behind) | is_end, weight.dtype)
+    weight = xp.where(no_weight, xp.full_like(weight, math.nan), weight)
     if checks.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part. This is not corrected.
         return low * (1.0 - weight) + high * weight

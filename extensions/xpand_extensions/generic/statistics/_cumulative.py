@@ -69,6 +69,13 @@ def _along(xp: Namespace, f: Array, step: Any, axis: int, edge_order: int) -> Ar
 
 def _uneven(rows: Array, steps: Array) -> Array:
     """Compute the slopes of parabolas at middle samples: the slope of each side, weighted by the other's distance."""
-    slopes = (rows[..., 1:] - rows[..., :-1]) / steps
+    xp = array_namespace(rows, steps)
     before, after = steps[:-1], steps[1:]
-    return (slopes[..., :-1] * after + slopes[..., 1:] * before) / (before + after)
+    low, middle, high = rows[..., :-2], rows[..., 1:-1], rows[..., 2:]
+    # An infinite sample in the middle, which has the weight 0 if both distances are equal, would be subtracted from
+    # itself.
+    finite = xp.isfinite(middle)
+    safe = xp.where(finite, middle, xp.zeros_like(middle))
+    slope = ((safe - low) / before * after + (high - safe) / after * before) / (before + after)
+    weight = (after - before) / (before * after)
+    return xp.where(finite | (weight == 0.0), slope, slope + weight * middle)
