@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from scipy import signal
 
-from tests.libraries import Library
+from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import convolution
 from xpand_extensions.convolution import _pieces as pieces
@@ -463,6 +463,18 @@ def test_half_precision(dtype: str) -> None:
         assert result.dtype == kind
         assert [float(value) for value in result[0, 0]] == [2, 3, 3, 3, 3, 3, 3, 2]
         assert convolution.convolve(x[0, 0], kernel[0, 0]).dtype == kind
+        for function in (convolution.convolve, convolution.correlate):
+            by_fft = function(x[0, 0], kernel[0, 0], mode="same", method="fft")
+            assert by_fft.dtype == kind
+            assert [float(value) for value in by_fft] == [2, 3, 3, 3, 3, 3, 3, 2]
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if hasattr(each.xp, "float16")], ids=str)
+def test_transforms_of_half_precision(library: Library) -> None:
+    x, kernel = normal(40).astype(np.float16), normal(9, seed=1).astype(np.float16)
+    found = convolution.convolve(library.asarray(x, "float16"), library.asarray(kernel, "float16"), method="fft")
+    expected = np.convolve(x.astype(np.float64), kernel.astype(np.float64)).astype(np.float16)
+    library.assert_equal(found, expected, rtol=2e-3, atol=2e-3)
 
 
 X, K = np.ones((2, 4, 5, 5)), np.ones((4, 4, 3, 3))

@@ -11,6 +11,7 @@ from hypothesis import given, settings, strategies as st
 
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
+from xpand import array_namespace
 from xpand_extensions import linalg
 from xpand_extensions.autodiff import jacfwd, jacrev, jvp
 from xpand_extensions.jit import jit
@@ -45,6 +46,12 @@ CASES = {
         linalg.expm, (STACK[0, :2, :2],), reference=lambda x: exact(mpmath.expm, x), differentiable=(0,), atol=1e-13
     ),
     "expm, large": Case(linalg.expm, (20 * STACK,), reference=scipy.linalg.expm, rtol=1e-8),
+    "expm of exchanged stacks": Case(
+        lambda x: linalg.expm(array_namespace(x).permute_dims(x, (1, 0, 2, 3))),
+        (normal(2, 3, 3, 3),),
+        reference=lambda x: scipy.linalg.expm(x.transpose(1, 0, 2, 3)),
+        rtol=1e-12,
+    ),
     "logm": Case(
         linalg.logm,
         (loggable(2, 2),),

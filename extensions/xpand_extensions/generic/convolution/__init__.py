@@ -7,6 +7,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, Namespace
 from xpand_extensions import convolution
+from xpand_extensions._dtypes import widened
 from xpand_extensions.convolution._geometry import by_dilation, convolver, part_of, transposer
 from xpand_extensions.convolution._pieces import by_taps, fast_length, flipped, new_zeros, result_shape, takes_fft
 
@@ -20,7 +21,7 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
     if 0 in x.shape or 0 in kernel.shape or any(length == 0 for _, length in parts):
         return new_zeros(xp, x, result_shape(x, kernel, axes, parts))
     if takes_fft(x, kernel, axes, method):
-        return _by_fft(xp, x, kernel, axes, parts)
+        return _by_fft(x, kernel, axes, parts)
     return _directly(xp, x, kernel, axes, parts)
 
 
@@ -30,8 +31,10 @@ def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = Non
     return convolution.convolve.native(x, kernel)(x, reverse, mode=mode, axes=axes, method=method)
 
 
-def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:
+@widened
+def _by_fft(x: Array, kernel: Array, /, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:
     """Multiply the Fourier transforms of both arrays, padded so that the ends don't overlap."""
+    xp = array_namespace(x, kernel)
     lengths = [fast_length(x.shape[axis] + kernel.shape[axis] - 1) for axis in axes]
     if xp.isdtype(x.dtype, "complex floating"):
         forward, back = xp.fft.fftn, xp.fft.ifftn

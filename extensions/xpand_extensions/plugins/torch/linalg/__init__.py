@@ -103,7 +103,7 @@ def expm(x: Array, /) -> Array:
     if 0 in x.shape:
         return x.clone()
     if is_finite(x):
-        return torch.linalg.matrix_exp(x)
+        return torch.linalg.matrix_exp(x.contiguous())  # it raises for exchanged axes of a stack
     finite = torch.isfinite(x).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
     return torch.where(finite, torch.linalg.matrix_exp(torch.where(finite, x, 0.0)), math.nan)
 
