@@ -88,8 +88,12 @@ def test_empty_arrays(library: Library, format: str) -> None:
         assert a.shape == (*batch, *shape)
         assert a.nse == 0
         library.assert_equal(a.todense(), np.zeros((*batch, *shape)))
-        with pytest.raises(ValueError, match="from_dense: nse=2 must be 0, since x of shape .* has no elements"):
-            sparse.from_dense(x, format, nse=2, batch_ndim=len(batch))
+        padded = sparse.from_dense(x, format, nse=2, batch_ndim=len(batch))
+        assert (padded.shape, padded.nse) == (a.shape, 2 if format == "coo" else 0)
+        library.assert_equal(padded.todense(), np.zeros((*batch, *shape)))
+        library.assert_equal((padded + padded).todense(), np.zeros((*batch, *shape)))
+        v = library.asarray(np.ones((shape[1], 2)))
+        library.assert_equal(padded @ v, np.zeros((*batch, shape[0], 2)))
 
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)

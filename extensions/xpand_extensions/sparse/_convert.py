@@ -329,12 +329,12 @@ def from_dense(
         dense_ndim: The number of axes after the sparse ones. An entry is stored if any of its elements is nonzero.
 
     Returns:
-        A sorted container; all entries but padding have different positions.
+        A sorted container; all entries but padding have different positions. Of an array without elements, "csr" and
+        "csc" store no padding, since it has no row or no column for it.
 
     Raises:
         TypeError: `x` is not an array; or no `nse` under `jit` or `vmap`, or for a lazy array.
-        ValueError: An unknown format, axes that don't fit, more positions than `nse`, or `nse` above 0 for an array
-            without elements.
+        ValueError: An unknown format, axes that don't fit, or more positions than `nse`.
 
     >>> import numpy as np
     >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
@@ -356,13 +356,15 @@ def from_dense(
             "from_dense: the number of nonzero elements isn't known under jit and vmap, nor for lazy arrays; give `nse`"
         )
     sizes = tuple(x.shape[batch : x.ndim - dense])
-    if nse and 0 in sizes:
-        raise ValueError(f"from_dense: nse={nse} must be 0, since x of shape {tuple(x.shape)} has no elements")
     if nse is None:
         coords = eagerly(lambda mask: array_namespace(mask).nonzero(mask), is_nonzero)
     else:
         coords = indexing.nonzero(is_nonzero, size=nse)
-    values = _picked(xp, x, coords, batch)
+    if nse and 0 in sizes:  # there is only padding
+        shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
+        values = xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+    else:
+        values = _picked(xp, x, coords, batch)
     if nse is not None:
         count = xp.sum(xp.astype(is_nonzero, index_dtype(xp)))
         checks.room("from_dense", count, nse)
