@@ -3,6 +3,8 @@
 import contextlib
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -159,12 +161,33 @@ class TestTour:
         assert out == ""
 
     def test_unknown_format_of_picture(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        """It is known before the tour."""
         path = tmp_path / "tour.xyz"
-        code, _, err = run(capsys, "tour", "--library", "numpy", "--repeats", "1", "--output", str(path))
+        code, _, err = run(capsys, "tour", "--library", "nonsense", "--repeats", "1", "--output", str(path))
         assert code == 2
-        assert "can't be saved" in err
-        assert "xyz" in err
+        assert re.search(r"--output: the ending of .*tour\.xyz must be one of .*pdf, .*png, .*webp", one_line(err))
         assert not path.exists()
+
+    def test_threads(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Libraries are limited to one thread, unless more are given. The environment stays unchanged."""
+        before = dict(os.environ)
+        for given, text in (([], "on one thread"), (["--threads", "2"], "on 2 threads")):
+            options = ("--library", "numpy", "--no-picture", "--repeats", "1")
+            code, out, _ = run(capsys, "tour", *options, *given)
+            assert code == 0
+            assert text in one_line(out)
+        assert {name: value for name, value in os.environ.items() if name in before or "THREADS" in name} == before
+        program = (
+            "import contextlib, io, os, sys\n"
+            "from xpand_extensions.cli import main\n"
+            "with contextlib.redirect_stdout(io.StringIO()):\n"
+            "    main(['tour', '--library', 'torch', '--no-picture', '--json', '--repeats', '1'])\n"
+            "import threadpoolctl, torch\n"
+            "print(torch.get_num_threads(), *{each['num_threads'] for each in threadpoolctl.threadpool_info()})"
+        )
+        env = {name: value for name, value in os.environ.items() if "THREADS" not in name}
+        done = subprocess.run([sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True)
+        assert done.stdout.split() == ["1", "1"]
 
     def test_asked_for_library_is_missing(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -324,6 +347,15 @@ def test_output_without_unicode() -> None:
     result = in_process("info", PYTHONIOENCODING="ascii", COLUMNS="200")
     assert result.returncode == 0, result.stderr
     assert "xpand.numpy" in result.stdout
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of Unix closes the output")
+@pytest.mark.parametrize("command", ["info", "tour --no-picture", "--help"])
+def test_closed_output(command: str) -> None:
+    line = f"{shlex.join(COMMAND)} {command} >&-"
+    done = subprocess.run(line, shell=True, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode in (0, 141)
+    assert "Traceback" not in done.stderr
 
 
 def test_reader_that_leaves_early() -> None:

@@ -3,7 +3,8 @@
 import difflib
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
@@ -19,9 +20,13 @@ from .results import TASKS, Column, Data, Result, Task
 
 _SECONDS_PER_TASK: Final = 1.0
 """Where a task has been timed for so long, it is timed no more."""
+_THREADS: Final = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NPROC", "DASK_NUM_WORKERS")
+"""The variables from which BLAS, PyTorch, JAX and Dask read their numbers of threads, when they are imported."""
 
 
-def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, picture: Path | None) -> int:
+def tour(
+    *, libraries: Sequence[str] | None, repeats: int, as_json: bool, picture: Path | None, threads: int = 1
+) -> int:
     """Run the tour and write its report.
 
     Args:
@@ -29,6 +34,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
         repeats: How often each task is timed.
         as_json: Print JSON, not a table.
         picture: Where to draw the results; None for no picture.
+        threads: The number of threads that each library may use.
 
     Returns:
         The exit code: 1 where a library is broken, failed a task, or differs from NumPy by more than rounding.
@@ -39,8 +45,36 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
     """
     from .report import write_report
 
-    _check_requirements(picture)
     os.environ.setdefault("JAX_ENABLE_X64", "1")  # without it, JAX has no 64-bit types
+    with _limited_to(threads):
+        _check_requirements(picture)
+        found, columns = _run(libraries, repeats, picture)
+    absent = [library for library in found if library.status != "ready"]
+    write_report(columns, absent, repeats=repeats, as_json=as_json, picture=picture, threads=threads)
+    broken = any(library.status == "broken" for library in absent)
+    return int(broken or not all(column.agrees(result) for column in columns for result in column.results))
+
+
+@contextmanager
+def _limited_to(threads: int) -> Iterator[None]:
+    """Let libraries that are imported in this block use so many threads.
+
+    With all cores, times on a busy machine are those of waiting for a core.
+    """
+    before = {name: os.environ.get(name) for name in _THREADS}
+    os.environ.update(dict.fromkeys(_THREADS, str(threads)))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _run(libraries: Sequence[str] | None, repeats: int, picture: Path | None) -> tuple[list[Library], list[Column]]:
+    """Import the libraries, run the tasks, and save the picture."""
     names = known_names() if libraries is None else list(dict.fromkeys(libraries))
     # A step for each import and each task; one for the data and their reference, one for the picture.
     with progress(len(names) * (1 + len(TASKS)) + 2) as step:
@@ -54,10 +88,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
 
             step(f"draw {picture}")
             _save(draw(columns[0]), picture)
-    absent = [library for library in found if library.status != "ready"]
-    write_report(columns, absent, repeats=repeats, as_json=as_json, picture=picture)
-    broken = any(library.status == "broken" for library in absent)
-    return int(broken or not all(column.agrees(result) for column in columns for result in column.results))
+    return found, columns
 
 
 def _check_requirements(picture: Path | None) -> None:
@@ -69,6 +100,12 @@ def _check_requirements(picture: Path | None) -> None:
         raise UsageError(f"needs {' and '.join(missing)}; `pip install 'xpand[tour]'` adds them")
     if picture is not None and not picture.absolute().parent.is_dir():
         raise UsageError(f"--output: there is no folder {picture.parent}; make it first, or name another file")
+    if picture is not None:
+        from matplotlib.backend_bases import FigureCanvasBase
+
+        formats = FigureCanvasBase.get_supported_filetypes()
+        if picture.suffix[1:].lower() not in formats:
+            raise UsageError(f"--output: the ending of {picture} must be one of {', '.join(sorted(formats))}")
 
 
 def _find_requested(name: str) -> Library:

@@ -17,17 +17,23 @@ from .results import TASKS, TOLERANCES, Column, Result
 
 
 def write_report(
-    columns: Sequence[Column], absent: Sequence[Library], *, repeats: int, as_json: bool, picture: Path | None
+    columns: Sequence[Column],
+    absent: Sequence[Library],
+    *,
+    repeats: int,
+    as_json: bool,
+    picture: Path | None,
+    threads: int,
 ) -> None:
     """Print the results of the libraries that ran, and what became of those that didn't."""
     if as_json:
-        write_json(_as_json(columns, absent, repeats, picture))
+        write_json(_as_json(columns, absent, repeats, picture, threads))
     else:
-        _print(columns, absent, repeats, picture)
+        _print(columns, absent, repeats, picture, threads)
 
 
 def _as_json(
-    columns: Sequence[Column], absent: Sequence[Library], repeats: int, picture: Path | None
+    columns: Sequence[Column], absent: Sequence[Library], repeats: int, picture: Path | None, threads: int
 ) -> dict[str, Any]:
     ready = [
         {
@@ -51,6 +57,7 @@ def _as_json(
     return {
         "xpand": xpand.__version__,
         "repeats": repeats,
+        "threads": threads,
         "agrees": all(column.agrees(result) for column in columns for result in column.results),
         "libraries": ready + others,
         "tasks": [
@@ -75,10 +82,12 @@ def _result_as_json(column: Column, result: Result) -> dict[str, Any]:
     }
 
 
-def _print(columns: Sequence[Column], absent: Sequence[Library], repeats: int, picture: Path | None) -> None:
+def _print(
+    columns: Sequence[Column], absent: Sequence[Library], repeats: int, picture: Path | None, threads: int
+) -> None:
     out = console()
     out.print(_table(columns))
-    out.print(_legend(columns, repeats), style="dim")
+    out.print(_legend(columns, repeats, threads), style="dim")
     failures = Text()
     for column in columns:
         for task, result in zip(TASKS, column.results, strict=True):
@@ -119,12 +128,13 @@ def _duration(seconds: float) -> str:
     return f"{seconds * 1e6:.3g} µs"
 
 
-def _legend(columns: Sequence[Column], repeats: int) -> Text:
+def _legend(columns: Sequence[Column], repeats: int, threads: int) -> Text:
+    limit = "one thread" if threads == 1 else f"{threads} threads"
     times = "once" if repeats == 1 else f"up to {repeats} times"
     text = Text(
-        f"Above: the shortest time of a task, run {times} after a first run, results brought to NumPy arrays (which "
-        "waits for devices and computes what is lazy). Below: the largest difference from NumPy in float64, relative "
-        "to the largest value. "
+        f"Above: the shortest time of a task on {limit}, run {times} after a first run, results brought to NumPy "
+        "arrays (which waits for devices and computes what is lazy). Below: the largest difference from NumPy in "
+        "float64, relative to the largest value. "
     )
     dtypes = sorted({column.dtype for column in columns})
     text.append("; ".join(f"✗ marks more than {TOLERANCES[dtype]:.0e} in {dtype}" for dtype in dtypes) + ". ")

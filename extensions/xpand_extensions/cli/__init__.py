@@ -33,6 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
+    if sys.stdout is None or sys.stderr is None:  # closed by the shell, as in `xpand info >&-`
+        return 141
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
@@ -69,6 +71,7 @@ def _run(arguments: argparse.Namespace) -> int:
         repeats=arguments.repeats,
         as_json=arguments.json,
         picture=None if arguments.no_picture else arguments.output,
+        threads=arguments.threads,
     )
     return code
 
@@ -119,6 +122,13 @@ def _parser() -> argparse.ArgumentParser:
         default=3,
         metavar="N",
         help="time each task N times after a first run, and tell the shortest (default: %(default)s)",
+    )
+    tour.add_argument(
+        "--threads",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="let each library use N threads (default: %(default)s, so that times are comparable on a busy machine)",
     )
     tour.add_argument("--json", action="store_true", help="print the results as JSON in place of a table")
     picture = tour.add_mutually_exclusive_group()
