@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from _tables import table, time_of
+from _tables import NOTHING, ratio_of, table, time_of
 from gallery import drawn
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
@@ -54,7 +54,7 @@ def _rows(found: Iterable[tuple[str, dict[str, Any]]]) -> str:
             time_of(row["ours_us"]),
             row["reference"],
             time_of(row["reference_us"]),
-            f"{row['ratio']:.2f}",
+            ratio_of(row),
         ]
         for topic, row in found
     )
@@ -68,9 +68,14 @@ def summary() -> str:
 
 
 def comparison() -> str:
-    """Show the rows in which xpand is compared with another library."""
+    """Show the rows in which xpand is compared with another library: neither with nothing, nor with itself."""
     topics = _topics()
-    return _rows((topic, row) for topic, wanted in COMPARISON.items() for row in topics[topic] if wanted(row["row"]))
+    return _rows(
+        (topic, row)
+        for topic, wanted in COMPARISON.items()
+        for row in topics[topic]
+        if wanted(row["row"]) and row["reference"] != NOTHING and not row.get("same")
+    )
 
 
 def chart(dark: bool) -> str:
@@ -79,7 +84,7 @@ def chart(dark: bool) -> str:
         row["ratio"]
         for rows in _topics().values()
         for row in rows
-        if not row.get("same") and row.get("reference_us", 0.0) > 1.0
+        if not row.get("same") and row["reference"] != NOTHING and row.get("reference_us", 0.0) > 1.0
     ]
     values = np.clip(ratios, 0.11, 9.0)
 

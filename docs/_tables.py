@@ -28,6 +28,9 @@ LIBRARY_NAMES: Final = {
     "other": "any other",
 }
 
+NOTHING: Final = "nothing"
+"""The reference of benchmarks whose budget is a time."""
+
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
     """Write a Markdown table; the columns of `numbers` are aligned to the right."""
@@ -353,7 +356,7 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
                 _amount(row, "ours"),
                 _amount(row, "reference"),
                 row["reference"],
-                "—" if row["reference"] == "nothing" else f"{row['ratio']:.2f}",
+                ratio_of(row),
                 row["budget"].replace(" ", "&nbsp;"),
                 '<span class="ok">ok</span>' if row["ok"] else f'<span class="missed">missed</span>: {row["note"]}',
             ]
@@ -361,6 +364,11 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
         ),
         numbers=(1, 2, 4, 5),
     )
+
+
+def ratio_of(row: dict[str, Any]) -> str:
+    """Show the ratio of two times; there is none where nothing is the reference of an absolute budget."""
+    return "—" if row["reference"] == NOTHING else f"{row['ratio']:.2f}"
 
 
 def _amount(row: dict[str, Any], name: str) -> str:

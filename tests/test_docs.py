@@ -118,6 +118,7 @@ import pytest  # noqa: E402
 sys.path.insert(0, str(ROOT / "docs"))
 import _doctests  # noqa: E402
 import _hooks  # noqa: E402
+import _summaries  # noqa: E402
 import _tables  # noqa: E402
 
 # The folder `docs/coverage` would be taken for the package.
@@ -288,6 +289,19 @@ def test_the_benchmark_page_shows_what_is_missed(tmp_path):
     assert "1 rows, 1 of them over budget" in page
     assert '??? note "Many: 1 rows, 1 over budget"' in page
     assert "The reference itself: `good`, " in page
+
+
+def test_ratios_are_of_two_computations():
+    """Rows whose reference is nothing have a budget in seconds, and no ratio."""
+    rows = [line.split(" | ") for line in _summaries.comparison().splitlines()[2:]]
+    assert len(rows) > 20
+    for row in rows:
+        assert _tables.NOTHING not in row
+        assert 0.001 < float(row[-1].strip(" |")) < 1000.0, row
+    assert "| nothing |" not in _summaries.summary()
+    folded = [line for line in _tables.benchmarks(_summaries.BENCHMARKS).splitlines() if "| nothing |" in line]
+    assert folded
+    assert all("| nothing | — |" in line for line in folded)
 
 
 def test_the_lists_of_corrections_and_imports_follow_the_sources():
