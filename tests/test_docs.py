@@ -169,7 +169,7 @@ def test_named_targets_and_extras_exist(page):
             targets = {word for word in words if "=" not in word}
             assert targets <= known, f"{page}: the Makefile has no {targets - known}"
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    for named in re.findall(r"xpand\[([\w,]+)\]", text):
+    for named in re.findall(r"'(?:xpand|\.)\[([\w,]+)\]'", text):
         assert set(named.split(",")) <= set(extras), f"{page}: no extra {set(named.split(',')) - set(extras)}"
 
 

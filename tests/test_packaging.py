@@ -58,6 +58,34 @@ def test_the_wheel_works_with_numpy_only(tmp_path: Path) -> None:
     _run(python, "-W", "error", "-c", PROGRAM, cwd=tmp_path)
 
 
+def test_a_clone_installs_with_extras(tmp_path: Path) -> None:
+    """As all pages say. Further extras are then added by the name of the package, as errors say, without an index."""
+    clean = tmp_path / "clean"
+    venv.create(clean, with_pip=False)
+    install = ("-m", "pip", "--python", clean / "bin" / "python", "install", "--quiet", "--disable-pip-version-check")
+    constraints = ("-c", ROOT / "constraints.txt")
+    _run(sys.executable, *install, *constraints, ".[cli]", cwd=ROOT)
+    assert _run(clean / "bin" / "xpand", "--version", cwd=tmp_path).split() == ["xpand", PROJECT["version"]]
+    assert "Libraries" in _run(clean / "bin" / "xpand", "info", cwd=tmp_path, COLUMNS="200")
+    _run(sys.executable, *install, *constraints, "xpand[einsum]", cwd=tmp_path)
+    _run(clean / "bin" / "python", "-c", "import opt_einsum, rich, xpand", cwd=tmp_path)
+
+
+def test_no_page_installs_from_an_index_before_a_release_is_there() -> None:
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    commands = [
+        line for page in pages for line in _blocks(page.read_text()) if re.search(r"pip install [^#]*\bxpand\b", line)
+    ]
+    assert not commands
+    for name in ("README.md", "docs/index.md", "docs/start.md"):
+        assert "pip install '.[scipy]'" in (ROOT / name).read_text()
+
+
+def _blocks(text: str) -> list[str]:
+    """Return the lines of code blocks."""
+    return [line for block in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S) for line in block.splitlines()]
+
+
 def test_the_wheel_has_the_package_and_nothing_else(tmp_path: Path) -> None:
     (wheel,) = WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     names = zipfile.ZipFile(wheel).namelist()
