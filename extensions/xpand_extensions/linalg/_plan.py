@@ -60,7 +60,7 @@ class Product:
 
 @dataclass(frozen=True)
 class Pair:
-    """A product of two operands. They are removed from the list, and the result is appended."""
+    """A step of the plan: the product of two operands, which replaces them at the end of the list of operands."""
 
     first: int
     second: int

@@ -135,7 +135,11 @@ class Jacobi(Preconditioner):
 
 
 class BlockJacobi(Preconditioner):
-    """The inverses of diagonal blocks, `inverses`, (..., blocks, k, k), and of a smaller last block, `last`."""
+    """Multiplies by the inverses of the diagonal blocks of a matrix.
+
+    `inverses` has the shape (..., blocks, k, k). If the size of the matrix is no multiple of k, `last` is the inverse
+    of the smaller last block.
+    """
 
     __slots__ = _trees = ("inverses", "last")
     inverses: Array

@@ -169,8 +169,9 @@ def shared_format(containers: Sequence[Sparse]) -> Format:
 
 
 def by_coordinates(function: Callable[..., COO], *containers: Sparse) -> Any:
-    """Call a function of COO arrays; return the result in the format that all containers have, or as COO.
+    """Call a function of COO arrays with containers of any format.
 
+    If all containers have the same format, the result has it, too. Otherwise it is a COO.
     The function must commute with transposition: a CSC is passed as its transpose by rows, which is sorted.
     """
     name = shared_format(containers)

@@ -25,7 +25,7 @@ Take: TypeAlias = Callable[[Array, Array, int], Array]
 
 
 def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> Array:
-    """Sample with the function with which a library takes elements."""
+    """Compute `grid_sample`. `take` reads the elements of the grid, by the library's fastest function."""
     xp = array_namespace(grid, coordinates)
     batch, *spatial, channels = grid.shape
     *points, d = coordinates.shape[1:]

@@ -32,7 +32,10 @@ def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
 
 
 def period_of(mode: str, size: int) -> tuple[int, int]:
-    """Return the period of the extended axis, and the sum of position and index in its mirrored part."""
+    """Return the period with which the elements of the extended axis repeat, and the axis of the reflection.
+
+    In the reflected part of a period, the element at position `p` is that with the index `reflection - p`.
+    """
     if mode == "wrap" or size == 1:
         return size, 0
     return (2 * size, 2 * size - 1) if mode == "symmetric" else (2 * size - 2, 2 * size - 2)

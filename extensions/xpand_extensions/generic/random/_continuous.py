@@ -110,7 +110,10 @@ def scaled(
     *,
     correction: Callable[[Array, Array, Array], Array] = correction,
 ) -> Array:
-    """Scale numbers from 0 to below 1 to an interval. They use one bit less than their data type has."""
+    """Scale uniform numbers `u` in [0, 1) to the interval [minval, maxval).
+
+    `u` is a multiple of the data type's epsilon, so `1 - u` is exact.
+    """
     known = not checks.is_array(minval) and not checks.is_array(maxval)
     if known and (minval, maxval) == (0.0, 1.0):
         return u

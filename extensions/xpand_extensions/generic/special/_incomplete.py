@@ -62,7 +62,11 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
 
 
 def gamma_integrand(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Callable[[Array], Array], Array]:
-    """Return the integrand exp(h(s)), h(s) = -rate s - x (exp(±s) - 1 ∓ s), + for the upper tail, and its end."""
+    """Return the integrand of an incomplete gamma function, and the point from which on it is negligible.
+
+    The integrand is exp(h(s)). For the upper tail, h(s) = -rate s - x (exp(s) - 1 - s); for the lower tail,
+    h(s) = -rate s - x (exp(-s) - 1 + s).
+    """
     one = xp.ones_like(x)
     sign = xp.where(is_upper, one, -one)
 
