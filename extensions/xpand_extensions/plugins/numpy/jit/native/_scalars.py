@@ -199,7 +199,7 @@ def _instructions(name: str, dtype: np.dtype[Any]) -> Instructions | None:
     return complex_instructions(name, dtype.char) if found is None and dtype.kind == "c" else found
 
 
-_CALLED: Final = {"tanh": np.tanh, "expm1": np.expm1}
+_CALLED: Final = {"expm1": np.expm1, "log1p": np.log1p, "tanh": np.tanh}
 """Functions that are NumPy's ufuncs for real numbers; for complex numbers, xpand wraps them."""
 
 
