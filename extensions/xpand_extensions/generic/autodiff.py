@@ -22,13 +22,15 @@ from ..tracing._graph import Graph
 from ..tracing._reverse import linearize as _linearize, transposed
 from ..tracing._solve import Equation, calculus_of, solved
 from ..tracing._staging import stage
+from ..tracing._views import linked
 
 
 def stop_gradient(x: Array, /) -> Array:
     if not isinstance(x, TracedArray):
         return x
     namespace = array_namespace(x)
-    return namespace.wrap(bind(namespace.operations["stop_gradient"], (x,), {}))
+    op = namespace.operations["stop_gradient"]
+    return linked(namespace.wrap(bind(op, (x,), {})), x, op, {})
 
 
 def is_differentiated(x: Array, /) -> bool:

@@ -1,7 +1,7 @@
 """The class of traced arrays over a library: operators, attributes, indexing."""
 
 import operator as python_operators
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -10,6 +10,7 @@ from xpand.extend import Device, DType
 from ._core import EVALUATION, TracedArray, TracedError, bind, leaked, library_array
 from ._functions import COMPARISONS, OPERATORS
 from ._keys import taken_apart
+from ._views import check_writable, is_selected, is_view, linked, selected, write
 
 _VALUES: Final = (
     "values are concrete outside the transformation: return the array; inside, `float(stop_gradient(x))` works where "
@@ -94,7 +95,8 @@ class _Methods(TracedArray):
     def to_device(self, device: Device, /, *, stream: Any = None) -> Any:
         """Move to a device."""
         namespace = self._namespace
-        return namespace.wrap(bind(namespace.operations["to_device"], (self,), {"device": device}))
+        op, params = namespace.operations["to_device"], {"device": device}
+        return linked(namespace.wrap(bind(op, (self,), params)), self, op, params)
 
     def _taken_apart(self, key: Any) -> tuple[tuple[Any, ...], list[Any]]:
         if type(key) is int:  # as in a loop over elements
@@ -112,7 +114,8 @@ class _Methods(TracedArray):
         parts, arrays = self._taken_apart(key)
         for x in arrays:
             namespace.check(x)
-        return namespace.wrap(bind(namespace.operations["getitem"], (self, *arrays), {"key": parts}))
+        found = namespace.wrap(bind(namespace.operations["getitem"], (self, *arrays), {"key": parts}))
+        return found if arrays else selected(found, self, parts)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         namespace = self._namespace
@@ -123,12 +126,16 @@ class _Methods(TracedArray):
             namespace.check(value)
         else:
             value = namespace.base.asarray(value, dtype=self.dtype, device=self.device)
-        self._become(namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts})))
+        if self._view is not None:
+            check_writable(self)
+        if self._views and not arrays and is_selected(value, self, parts):
+            return  # `x[key] += v` has written the elements into the view before
+        found = namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts}))
+        write(self, found, None if arrays else parts)
 
-    def _become(self, found: TracedArray) -> None:
-        """Replace the elements by those of another array, so that all references to this array see them."""
+    def _take(self, found: TracedArray) -> None:
+        """Replace the elements by those of another array."""
         self._trace, self._value, self._extra = found._trace, found._value, found._extra
-        self._is_array = True
 
     def _is_written_in_place(self) -> bool:
         """Return whether `x += y` writes into the array, as in the library, or makes a new array.
@@ -138,9 +145,9 @@ class _Methods(TracedArray):
         """
         trace = self._trace
         of_arrays, of_scalars = self._namespace.writes_in_place
-        if not of_arrays or (not of_scalars and not trace.shape(self) and not getattr(self, "_is_array", False)):
+        if not of_arrays or trace.is_number(self):
             return False
-        return not trace.is_number(self)
+        return of_scalars or bool(trace.shape(self)) or getattr(self, "_is_array", False) or is_view(self)
 
     def __len__(self) -> int:
         shape = self._trace.shape(self)
@@ -149,8 +156,20 @@ class _Methods(TracedArray):
         return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
+        if not len(self):
+            return iter(())
         # Use one operation. With one per element, each derivative would build a gradient of full size.
-        return iter(self._namespace.unstack(self) if len(self) else ())
+        return self._rows(bind(self._namespace.operations["unstack"], (self,), {"axis": 0}))
+
+    def _rows(self, rows: Sequence[Any]) -> Iterator[Any]:
+        """Yield the rows, and those after a write as they are by then."""
+        trace, value, extra = self._trace, self._value, self._extra
+        for i, row in enumerate(rows):
+            key = (i,) if len(self.shape) == 1 else (i, ...)
+            if self._value is value and self._trace is trace and self._extra is extra:
+                yield selected(self._namespace.wrap(row), self, key)
+            else:
+                yield self[key]
 
     def __bool__(self) -> bool:
         return bool(concrete(self, "bool(x)"))
@@ -289,7 +308,7 @@ def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
 
 def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
     known = namespace.known
-    write = getattr(python_operators, name)
+    in_place = getattr(python_operators, name)
 
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in known and not namespace.takes(self, other):
@@ -299,6 +318,8 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
             found = namespace.array(EVALUATION, found)
         if not self._is_written_in_place():
             return found
+        if self._view is not None:
+            check_writable(self)
         if found.shape != self.shape:
             raise ValueError(
                 f"{op.name} in place: an array of shape {self.shape} can't hold a result of shape {found.shape}; write "
@@ -308,9 +329,9 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
             # Try with arrays of one element whether the library casts the result.
             base = namespace.base
             one = base.ones((), dtype=self.dtype)
-            write(one, base.ones((), dtype=other.dtype) if hasattr(other, "dtype") else other)
+            in_place(one, base.ones((), dtype=other.dtype) if hasattr(other, "dtype") else other)
             found = namespace.astype(found, self.dtype)
-        self._become(found)
+        write(self, found)
         return self
 
     return operator

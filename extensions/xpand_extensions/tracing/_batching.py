@@ -19,7 +19,7 @@ from .._bounds import index_dtype
 from .._dtypes import plain_sum
 from ..vmap import _names as names
 from ..vmap._names import Axis
-from ._core import Op, Trace, TracedArray, TracedError, bare, bind, rebuilt, snapshot, without_values
+from ._core import Op, Trace, TracedArray, TracedError, apart, bare, bind, rebuilt, snapshot, without_values
 from ._fit import namespace_for
 
 
@@ -131,7 +131,7 @@ def batched(
             with names.bound(axis_name, names.Axis(size, lambda: namespace.array(trace, positions))):
                 outs = function(*given)
         mapped = tuple(trace.owns(x) for x in outs)
-        return tuple(trace.plain(x) for x in outs), mapped
+        return apart(tuple(trace.plain(x) for x in outs)), mapped
 
 
 def batched_all(

@@ -102,7 +102,7 @@ class TracedArray:
     Its content depends on its trace: the library's own array, an array of a lower level, or a variable.
     """
 
-    __slots__ = ("_extra", "_is_array", "_trace", "_value")
+    __slots__ = ("__weakref__", "_extra", "_is_array", "_trace", "_value", "_view", "_views")
 
     __module__ = "xpand_extensions.tracing"  # where users import it from: errors show this name
     # NumPy's arrays defer operators to this class, also in place: `x += y` makes a new array.
@@ -111,6 +111,10 @@ class TracedArray:
 
     def __init__(self, trace: "Trace", value: Any, extra: Any = None) -> None:
         self._trace, self._value, self._extra = trace, value, extra
+        self._view: Any = None
+        """The array that this one may share memory with, and the operation between them (`_views.py`)."""
+        self._views: Any = None
+        """Weak references to arrays that may share memory with this one."""
 
 
 class Namespace(Protocol):
@@ -274,7 +278,7 @@ class Op:
     def decompose(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply the operation in terms of others."""
         assert self.decomposition is not None
-        return self.decomposition(self.namespace, *args, **params)
+        return apart(self.decomposition(self.namespace, *args, **params))
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Apply the operation to arrays of any level. The library's own arrays are passed and returned bare."""
@@ -405,6 +409,14 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
 def snapshot(x: Any) -> Any:
     """Return a copy of a traced array that does not change when the original is written to."""
     return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
+
+
+def apart(result: Any) -> Any:
+    """Return one or several arrays as arrays that are not views of others."""
+    if not isinstance(result, (tuple, list)):
+        return snapshot(result)
+    parts = map(snapshot, result)
+    return type(result)(*parts) if hasattr(result, "_fields") else type(result)(parts)
 
 
 def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:

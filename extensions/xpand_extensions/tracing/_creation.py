@@ -10,7 +10,8 @@ from xpand._common.creation import with_default
 from xpand._namespace import LIBRARIES
 from xpand._precision import PRECISION
 
-from ._core import CURRENT, EVALUATION, Op, TracedArray, bare, bind
+from ._core import CURRENT, EVALUATION, Op, TracedArray, apart, bare, bind
+from ._views import linked
 
 
 def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
@@ -116,7 +117,7 @@ def _full(namespace: Any) -> Callable[..., Any]:
     def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
         if isinstance(fill_value, TracedArray) and bare(fill_value) is fill_value:
             x = fill_value if dtype is None else namespace.astype(fill_value, dtype)
-            return namespace.broadcast_to(x, shape)
+            return apart(namespace.broadcast_to(x, shape))
         return make(shape, bare(fill_value), dtype=dtype, device=device)
 
     return full
@@ -157,7 +158,8 @@ def _astype(namespace: Any) -> Callable[..., Any]:
         params = {"dtype": dtype, "copy": copy}
         if device is not None:
             params["device"] = device
-        return namespace.wrap(bind(op, (x,), params))
+        found = namespace.wrap(bind(op, (x,), params))
+        return found if copy else linked(found, x, op, params)
 
     op.function = lambda x, dtype, **params: base.astype(x, dtype, **params)
     return astype

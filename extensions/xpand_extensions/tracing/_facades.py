@@ -18,9 +18,10 @@ from .._dispatch import OPERATIONS, Operation, UnsupportedError
 from .._transforms import HOLE
 from ..extend._derivatives import LINEAR, contribution
 from . import rules
-from ._core import Op, TracedArray, TracedError, aval_of, bind, rebuilt
+from ._core import Op, TracedArray, TracedError, apart, aval_of, bind, rebuilt
 from ._indexing import at
 from ._staging import avals_of
+from ._views import linked
 
 INLINED: Final = frozenset(
     {
@@ -43,6 +44,10 @@ share their name with a function of the standard with other rules."""
 
 _INDICES: Final = frozenset({"indices", "multi_index"})
 """The names of arguments with indices, which the argument `mode` brings within bounds."""
+
+
+_VIEWS: Final = frozenset({"windows.sliding_window_view"})
+"""Operations on one array whose result may be a view of it."""
 
 
 class Template:
@@ -200,7 +205,7 @@ class FacadeOp(Op):
     def decompose(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
         template = params["template"]
         if self._decomposition is not None:
-            return self._decomposition(self.namespace, **template.fill(args))
+            return apart(self._decomposition(self.namespace, **template.fill(args)))
         return self.inlined(args, template)
 
     def inlined(self, args: Sequence[Any], template: Template) -> Any:
@@ -208,7 +213,7 @@ class FacadeOp(Op):
         generic = self.operation.generic_implementation()
         if generic is None:
             raise self.no_rule("it")
-        return template.call(generic, [self.namespace.wrap(x) for x in args])
+        return apart(template.call(generic, [self.namespace.wrap(x) for x in args]))
 
 
 def _annotation(facade: Callable[..., Any]) -> Any:
@@ -269,7 +274,8 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
             namespace.operations[operation.path] = op
         result = bind(op, arrays, {"template": template})
         if op.result is None:
-            return namespace.wrap(result)
+            result = namespace.wrap(result)
+            return linked(result, first, op, {"template": template}) if operation.qualified_name in _VIEWS else result
         return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return traced

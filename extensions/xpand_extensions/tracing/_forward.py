@@ -9,7 +9,7 @@ from typing import Any, Final
 from xpand.extend import Array, without_numpy_warnings
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
-from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
+from ._core import Op, Trace, TracedArray, apart, bare, bind, rebuilt, snapshot
 from ._fit import alike, cast, namespace_for, plus, product, spread, zeros
 
 DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
@@ -188,4 +188,4 @@ def jvp(
         else:
             values.append(bare(x))
             derivatives.append(zeros(namespace, x))
-    return tuple(values), tuple(derivatives), tuple(trace.plain(x) for x in aux)
+    return tuple(values), apart(tuple(derivatives)), tuple(trace.plain(x) for x in aux)

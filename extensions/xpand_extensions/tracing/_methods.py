@@ -7,6 +7,8 @@ and none over a strict library. Libraries differ in the order of options, so opt
 from collections.abc import Callable
 from typing import Any, Final
 
+from ._core import apart
+
 Method = Callable[..., Any]
 
 
@@ -133,9 +135,21 @@ def _fill(x: Any, value: Any) -> None:
     x[...] = value
 
 
+def _flatten(x: Any, order: str = "C") -> Any:
+    _in_order("flatten", order)
+    return apart(_flat(x._namespace, x))
+
+
 def _ravel(x: Any, order: str = "C") -> Any:
     _in_order("ravel", order)
-    return _flat(x._namespace, x)
+    found = _flat(x._namespace, x)
+    found._view.function = _raveled
+    return found
+
+
+def _raveled(x: Any, **params: Any) -> Any:
+    """Return the library's own flat array, which unlike that of `reshape` is always contiguous."""
+    return x.ravel()
 
 
 def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
@@ -223,7 +237,7 @@ METHODS: Final[dict[str, Method]] = {
     "diagonal": _diagonal,
     "dot": _dot,
     "fill": _fill,
-    "flatten": _ravel,
+    "flatten": _flatten,
     "max": _extreme("max", "any"),
     "mean": _along("mean", "dtype", "keepdims", converted=_floating),
     "min": _extreme("min", "all"),

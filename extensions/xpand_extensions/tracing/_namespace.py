@@ -12,18 +12,23 @@ from xpand.extend import DType, checks, describe, import_module, register_wrappe
 from .._elsewhere import instead_of
 from .._plans import Memory
 from . import rules
+from ._aliases import VIEWS
 from ._array import array_class
 from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
 from ._methods import attributes_of, methods_of
+from ._views import linked, linked_parts
 
 _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__")
 _MORE_DTYPES: Final = ("float16", "bfloat16")
 
 _NUMBERS: Final = (int, float, complex)
 """Python numbers, and other classes of numbers such as NumPy's. Operators accept them, and rules pass them on."""
+
+_VIEWS: Final = (VIEWS & FUNCTIONS.keys()) - {"unstack"}
+"""Functions whose result may be their first array, or a view of it."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 
@@ -80,6 +85,8 @@ class TracedNamespace:
         """The shapes and data types of results of operations without a rule for them."""
         self.dtypes_of_results: dict[Any, Any] = {}
         """A cache of the data types of results, filled by `rules`."""
+        self.known_views = Memory()
+        """A cache of which results are views, filled by `_views`."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):
@@ -151,8 +158,10 @@ class TracedNamespace:
         return self.operations.setdefault(name, Op(name, function, self, rules)) if found is None else found
 
     def wrap(self, x: Any) -> Any:
-        """Wrap the library's own array."""
-        return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)
+        """Wrap the library's own array. A view becomes an array of its own."""
+        if not isinstance(x, TracedArray):
+            return self.array(EVALUATION, x)
+        return x if x._view is None else snapshot(x)
 
     def argument(self, x: Any) -> Any:
         """Wrap an array for a function that may write to it."""
@@ -251,16 +260,24 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     if parts.is_sequence and not parts.is_variadic:
         header = header.replace("*arrays", "arrays", 1)
     op = namespace.operations[name] = Op(name, _called(found, parts), namespace, rules)
+    result = "result if isinstance(result, TracedArray) else wrap(result)"
+    if name in _VIEWS:
+        result = f"linked({result}, {parts.arrays[0]}, op, params)"
+    elif name == "linalg.matrix_power":  # the first power may be the matrix itself
+        result = f"linked({result}, x, op, params) if n == 1 else {result}"
+    elif name in ("broadcast_arrays", "unstack"):
+        result = f"linked_parts(op, {result}, args, params)"
     source = (
         f"def {name.rpartition('.')[2]}({header}):\n"
         f"    args = ({given},)\n"
         f"    for x in args:\n"
         f"        if type(x) not in known: check(x)\n"
-        f"    result = bind(op, args, {{{params}}})\n"
-        f"    return result if isinstance(result, TracedArray) else wrap(result)\n"
+        f"    params = {{{params}}}\n"
+        f"    result = bind(op, args, params)\n"
+        f"    return {result}\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
-    scope |= {"known": namespace.known, "check": namespace.check}
+    scope |= {"known": namespace.known, "check": namespace.check, "linked": linked, "linked_parts": linked_parts}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
     made.__doc__ = getattr(found, "__doc__", None)

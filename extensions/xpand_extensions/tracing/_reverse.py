@@ -14,7 +14,20 @@ from typing import Any
 from xpand.extend import LibraryArray as Array
 
 from ..extend._derivatives import LINEAR, contribution, factor, joint
-from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
+from ._core import (
+    Aval,
+    NonlinearError,
+    Op,
+    Trace,
+    TracedArray,
+    TracedError,
+    apart,
+    aval_of,
+    bare,
+    bind,
+    rebuilt,
+    snapshot,
+)
 from ._fit import Placed, alike, dense, gathered, namespace_for, plus, product, zeros
 from ._forward import without_warnings
 from ._simplify import without_unused
@@ -238,12 +251,12 @@ class Linear:
             for node in self.records():
                 found[node] = node.push(self.namespace, found)
         tangents_of = [None if node is None else found[node] for node in self.outputs]
-        return tuple(zeros(self.namespace, aval) if t is None else t for t, aval in zip(tangents_of, self.avals))
+        return apart(tuple(zeros(self.namespace, aval) if t is None else t for t, aval in zip(tangents_of, self.avals)))
 
     def pull(self, *cotangents: Array) -> tuple[Array, ...]:
         """Apply the transpose of the map."""
         with without_warnings():
-            return self._pull(cotangents)
+            return apart(self._pull(cotangents))
 
     def _pull(self, cotangents: Sequence[Array]) -> tuple[Array, ...]:
         namespace = self.namespace
