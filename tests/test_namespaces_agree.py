@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.libraries import LIBRARIES, Library, without_inductor
+from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -127,3 +128,23 @@ def test_repeats_and_indices_of_every_integer_type(library: Library, dtype: str)
     library.assert_equal(xp.repeat(x, library.asarray(np.asarray([2], dtype))), [3.0, 3.0, 1.0, 1.0, 2.0, 2.0])
     library.assert_equal(xp.take(x, counts), [2.0, 3.0, 1.0])
     library.assert_equal(xp.take_along_axis(x, counts), [2.0, 3.0, 1.0])
+
+
+@NOT_LAZY
+def test_factors_alone(library: Library) -> None:
+    """Modes that the standard lacks return a library's result or raise, and never name it by the standard's factors."""
+    values = np.random.default_rng(0).normal(size=(2, 4, 3))
+    x, linalg = library.asarray(values), library.xp.linalg
+    r = linalg.qr(x, mode="r")
+    assert not isinstance(r, tuple)
+    library.assert_equal(r, library.to_numpy(linalg.qr(x).R))
+    assert linalg.qr(x, mode="complete").Q.shape == (2, 4, 4)
+    if library.id != "torch":
+        library.assert_equal(linalg.svd(x, compute_uv=False), np.linalg.svdvals(values), rtol=1e-12)
+        assert linalg.svd(x, compute_uv=True).Vh.shape == (2, 3, 3)
+
+
+@pytest.mark.parametrize("transform", [jit, vmap, lambda f: grad(lambda x: f(x).sum())], ids=["jit", "vmap", "grad"])
+def test_factors_alone_are_not_traced(transform: Any) -> None:
+    with pytest.raises(ValueError, match="qr: mode must be one of 'reduced', 'complete', got 'r'"):
+        transform(lambda x: x._namespace.linalg.qr(x, mode="r"))(np.ones((2, 4, 3)))

@@ -1,7 +1,7 @@
 """The namespace of traced arrays: the standard over a library's namespace."""
 
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, wraps
 from typing import Any, Final
 
 from xpand import array_namespace, library_name
@@ -282,7 +282,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
     made.__doc__ = getattr(found, "__doc__", None)
     made.__module__ = namespace.__name__
-    return made
+    return _with_both_factors(made) if name == "linalg.qr" else made
 
 
 def _without_dtype(base: Any) -> Callable[..., Any]:
@@ -294,6 +294,16 @@ def _without_dtype(base: Any) -> Callable[..., Any]:
         return found if dtype is None or found.dtype == dtype else base.astype(found, dtype)
 
     return total
+
+
+def _with_both_factors(qr: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse a library's own modes of `qr`, which have other results."""
+
+    @wraps(qr)
+    def factors(x: Any, /, *, mode: Any = "reduced") -> Any:
+        return qr(x, mode=checks.choice("qr", "mode", mode, ("reduced", "complete")))
+
+    return factors
 
 
 def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
 """The named results of factorizations."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..typing import LibraryArray as Array
 
@@ -39,3 +39,13 @@ class SVDResult(NamedTuple):
     U: Array
     S: Array
     Vh: Array
+
+
+def qr_result(found: Any, mode: str) -> Any:
+    """Name the factors of a library's `qr`. Modes that are not in the standard, such as "r", have no factor Q."""
+    return QRResult(*found) if mode in ("reduced", "complete") else found
+
+
+def svd_result(found: Any, compute_uv: bool) -> Any:
+    """Name the factors of a library's `svd`, which returns an array without `compute_uv`."""
+    return SVDResult(*found) if compute_uv else found

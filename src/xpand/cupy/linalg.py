@@ -6,7 +6,7 @@ import cupy as cp
 from array_api_compat.cupy import linalg as _compat
 from array_api_compat.cupy.linalg import *
 
-from .._common.factorizations import EigResult
+from .._common.factorizations import EigResult, QRResult, SVDResult, qr_result, svd_result
 from ..typing import Array
 
 if TYPE_CHECKING:
@@ -37,7 +37,17 @@ def eig(x: Array, /) -> EigResult:
     return EigResult(*cp.linalg.eig(x))
 
 
-__all__ = sorted({*_compat.__all__, "EigResult", "eig", "eigvals", "solve"})
+def qr(x: Array, /, *, mode: Any = "reduced") -> QRResult:
+    """Return the factors Q, with orthonormal columns, and R, upper triangular; with CuPy's mode "r", R alone."""
+    return qr_result(cp.linalg.qr(x, mode), mode)
+
+
+def svd(x: Array, /, *, full_matrices: bool = True, compute_uv: bool = True) -> SVDResult:
+    """Return the factors U, S (the singular values, in descending order) and Vh; or S alone without `compute_uv`."""
+    return svd_result(cp.linalg.svd(x, full_matrices, compute_uv), compute_uv)
+
+
+__all__ = sorted({*_compat.__all__, "EigResult", "eig", "eigvals", "qr", "solve", "svd"})
 
 
 def __dir__() -> list[str]:

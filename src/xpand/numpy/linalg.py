@@ -6,7 +6,7 @@ import numpy as np
 from numpy import matmul, matrix_transpose, outer, tensordot, vecdot
 from numpy.linalg import LinAlgError, cholesky, diagonal, matrix_norm, solve, svdvals, vector_norm
 
-from .._common.factorizations import EighResult, EigResult, QRResult, SlogdetResult, SVDResult
+from .._common.factorizations import EighResult, EigResult, QRResult, SlogdetResult, SVDResult, qr_result, svd_result
 from ..typing import DType, LibraryArray as Array
 from ._copied import copy_names
 
@@ -45,8 +45,11 @@ def _as_complex(x: Array) -> Array:
 
 
 def qr(x: Array, /, *, mode: Any = "reduced", **kwargs: Any) -> QRResult:
-    """Return the factors Q, with orthonormal columns, and R, upper triangular; `mode` is "reduced" or "complete"."""
-    return QRResult(*np.linalg.qr(x, mode, **kwargs))
+    """Return the factors Q, with orthonormal columns, and R, upper triangular; `mode` is "reduced" or "complete".
+
+    With NumPy's other modes, return what NumPy does: R alone for "r".
+    """
+    return qr_result(np.linalg.qr(x, mode, **kwargs), mode)
 
 
 def slogdet(x: Array, /, **kwargs: Any) -> SlogdetResult:
@@ -54,9 +57,10 @@ def slogdet(x: Array, /, **kwargs: Any) -> SlogdetResult:
     return SlogdetResult(*np.linalg.slogdet(x, **kwargs))
 
 
-def svd(x: Array, /, *, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
-    """Return the factors U, S (the singular values, in descending order) and Vh."""
-    return SVDResult(*np.linalg.svd(x, full_matrices, **kwargs))
+def svd(x: Array, /, *, full_matrices: bool = True, compute_uv: bool = True, **kwargs: Any) -> SVDResult:
+    """Return the factors U, S (the singular values, in descending order) and Vh; or S alone without `compute_uv`."""
+    native: Any = np.linalg.svd
+    return svd_result(native(x, full_matrices, compute_uv, **kwargs), compute_uv)
 
 
 def matrix_rank(x: Array, /, *, rtol: float | Array | None = None, **kwargs: Any) -> Array:

@@ -33,6 +33,15 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     return torch.linalg.lu_solve(lu, pivots, x2)
 
 
+def qr(x: Array, /, *, mode: str = "reduced", **kwargs: Any) -> Any:
+    """Return the factors Q, with orthonormal columns, and R, upper triangular.
+
+    With `mode="r"`, return R alone, like NumPy and JAX; PyTorch also returns an array without elements.
+    """
+    found = torch.linalg.qr(x, mode, **kwargs)
+    return found[1] if mode == "r" else found
+
+
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, **kwargs: Any) -> Array:
     """Compute the norms of vectors along axes; `axis=()` means no axis and not all axes, unlike in PyTorch."""
     if not isinstance(axis, tuple) or axis:
@@ -61,6 +70,7 @@ __all__ = [
     "matrix_norm",
     "matrix_transpose",
     "outer",
+    "qr",
     "slogdet",
     "solve",
     "tensordot",
