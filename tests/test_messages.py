@@ -306,6 +306,10 @@ FOREIGN: list[tuple[Callable[..., Any], str, str]] = [
     (convolution.conv, "stride", "`strides`"),
     (sorting.top_k, "dim", "`axis`"),
     (histograms.histogram, "max", "`range`"),
+    (vmap, "in_dims", "`in_axes`"),
+    (vmap, "chunk_size", r"`control_flow\.map\(f, x, batch_size=…\)`"),
+    (grad, "argnum", "`argnums`"),
+    (jit, "backend", "`compiler`"),
 ]
 
 
@@ -313,10 +317,24 @@ FOREIGN: list[tuple[Callable[..., Any], str, str]] = [
 def test_arguments_of_other_libraries(function: Callable[..., Any], argument: str, write: str) -> None:
     with pytest.raises(TypeError, match=f"^{function.__name__}: takes no argument '{argument}'; write {write}$"):
         function(np.ones(3), np.ones(3), **{argument: 1})
+    with pytest.raises(TypeError, match=f"takes no argument '{argument}'"):
+        function(**{argument: 1})  # as a decorator, if it is one
 
 
 def test_the_table_of_arguments_names_functions_and_none_of_their_arguments() -> None:
-    modules = (random, linear_solve, linalg, statistics, interpolation, padding, histograms, sorting)
+    names = [
+        "random",
+        "linear_solve",
+        "linalg",
+        "statistics",
+        "interpolation",
+        "padding",
+        "histograms",
+        "sorting",
+        "jit",
+        "vmap",
+    ]
+    modules = [importlib.import_module(f"xpand_extensions.{name}") for name in (*names, "sorting", "jit", "vmap")]
     for name, table in ARGUMENTS.items():
         functions = [getattr(module, name) for module in modules if hasattr(module, name)]
         assert functions, name

@@ -382,14 +382,19 @@ def test_names_from_elsewhere_lead_somewhere() -> None:
             owners: dict[str, Any] = {
                 "NamedArray": xe.named.NamedArray,
                 "Sparse": xe.sparse.CSR,
+                "OptimizeResult": xe.optimize.OptimizeResult,
+                "SolveResult": xe.linear_solve.SolveResult,
+                "LstsqResult": xe.linalg.LstsqResult,
                 "xpand_extensions": xe,
             }
             owner = owners[capability] if capability in owners else getattr(xe, capability)
             assert not hasattr(owner, name) or inspect.ismodule(getattr(owner, name)), f"{capability}.{name} exists"
             head = instead.format(name=name).partition("`")[2].partition("`")[0].split("(")[0].split("[")[0]
             module, _, attribute = head.rpartition(".")
-            if module == "x":  # an attribute of the object itself
+            if module in ("x", "r"):  # an attribute of the object itself
                 assert hasattr(owner, attribute), instead
+            elif module == "r.x":
+                assert hasattr(np.eye(2), attribute), instead
             elif module and not module.startswith(("xp", "a")):
                 assert hasattr(operator.attrgetter(module)(xe), attribute), instead
 

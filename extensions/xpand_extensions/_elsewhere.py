@@ -100,10 +100,10 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     },
     "OptimizeResult": {
         "success": "`r.converged`",
-        "nit": "`r.iterations`",
+        **dict.fromkeys(("nit", "n_iter_", "num_iterations"), "`r.iterations`"),
         "nfev": "`r.function_evaluations`",
         **dict.fromkeys(("njev", "nhev"), "`r.gradient_evaluations`"),
-        **dict.fromkeys(("root", "params", "value", "beta", "zero"), "`r.x`"),
+        **dict.fromkeys(("root", "params", "value", "beta", "zero", "coef_", "solution"), "`r.x`"),
         **dict.fromkeys(("cost", "f", "fval", "loss", "residual", "residuals"), "`r.fun`"),
         **dict.fromkeys(("jac", "grad", "gradient"), "`grad(f)(r.x)`, or `jacfwd(f)(r.x)` for several residuals"),
         **dict.fromkeys(("hess", "hess_inv"), "`hessian(f)(r.x)`"),
@@ -113,7 +113,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "SolveResult": {
         "success": "`r.converged`",
         "info": "`r.status`, or `r.converged`",
-        **dict.fromkeys(("nit", "niter", "num_iterations"), "`r.iterations`"),
+        **dict.fromkeys(("nit", "niter", "num_iterations", "n_iter_"), "`r.iterations`"),
         **dict.fromkeys(("value", "solution"), "`r.x`"),
         **dict.fromkeys(("residuals", "resid"), "`r.residual`"),
         "stats": "the fields of the result, such as `r.iterations`",
@@ -245,6 +245,11 @@ _RENAMED: Final[Mapping[str, Sequence[str]]] = {
     "kernel_dilation": ("dilation", "rhs_dilation"),
     "strides": ("stride", "window_strides"),
     "feature_groups": ("groups", "feature_group_count"),
+    "in_axes": ("in_dims",),
+    "out_axes": ("out_dims",),
+    "argnums": ("argnum",),
+    "static_argnums": ("static_args",),
+    "static_argnames": ("static_kwargs",),
 }
 """By argument: its names in other libraries."""
 
@@ -288,6 +293,8 @@ ARGUMENTS: Final[Mapping[str, Mapping[str, str]]] = {
     "pad": dict.fromkeys(("padding", "paddings"), "`pad_width`"),
     "histogram": dict.fromkeys(("min", "max"), "`range`"),
     "top_k": {"n": "`k`"},
+    "vmap": {"chunk_size": "`control_flow.map(f, x, batch_size=…)`", "randomness": "nothing: samplers take keys"},
+    "jit": {"backend": "`compiler`"},
     "unique": {"sorted": "nothing: the result is sorted"},
 }
 """By function: names of arguments in other libraries."""
@@ -301,27 +308,37 @@ def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        name, parameters = function.__name__, signature(function).parameters
-        foreign = {old: f"`{new}`" for new, names in _RENAMED.items() if new in parameters for old in names}
-        if "rtol" in parameters:
-            foreign["tol"] = "`atol` and `rtol`" if "atol" in parameters else "`rtol`"
-        if "key" in parameters:
-            foreign |= dict.fromkeys(
-                ("seed", "rng", "random_state", "generator"), "a key as the first argument, such as `random.key(seed)`"
-            )
-        foreign |= {**ARGUMENTS.get(name, {}), **instead}
-        foreign = {old: write.format(name=name) for old, write in foreign.items() if old not in parameters}
+        foreign = foreign_arguments(function, instead)
 
         @wraps(function)
         def checked(*args: Any, **kwargs: Any) -> Any:
             for given in kwargs:
                 if given in foreign:
-                    raise TypeError(f"{name}: takes no argument {given!r}; write {foreign[given]}")
+                    raise foreign_argument(function, given, foreign)
             return function(*args, **kwargs)
 
         return cast(F, checked)
 
     return decorate
+
+
+def foreign_arguments(function: Callable[..., Any], instead: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the names of other libraries for arguments of a function, and what to write instead."""
+    name, parameters = function.__name__, signature(function).parameters
+    found = {old: f"`{new}`" for new, names in _RENAMED.items() if new in parameters for old in names}
+    if "rtol" in parameters:
+        found["tol"] = "`atol` and `rtol`" if "atol" in parameters else "`rtol`"
+    if "key" in parameters:
+        found |= dict.fromkeys(
+            ("seed", "rng", "random_state", "generator"), "a key as the first argument, such as `random.key(seed)`"
+        )
+    found |= {**ARGUMENTS.get(name, {}), **(instead or {})}
+    return {old: write.format(name=name) for old, write in found.items() if old not in parameters}
+
+
+def foreign_argument(function: Callable[..., Any], given: str, foreign: Mapping[str, str]) -> TypeError:
+    """Make the error for an argument that has another name here."""
+    return TypeError(f"{function.__name__}: takes no argument {given!r}; write {foreign[given]}")
 
 
 def start_elsewhere(function: F) -> F:

@@ -13,6 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 
 from xpand.extend import Array
 
+from ._elsewhere import foreign_argument, foreign_arguments
 from ._where import for_user
 
 P = ParamSpec("P")
@@ -57,9 +58,13 @@ def transformation(facade: Callable[Concatenate[Function, P], R_co], /) -> Trans
     >>> double(1.0), negative(abs)(3)
     (-4.0, -3.0)
     """
+    foreign = foreign_arguments(facade)
 
     @wraps(facade)
     def transform(*args: Any, **kwargs: Any) -> Any:
+        for given in kwargs:
+            if given in foreign:
+                raise foreign_argument(facade, given, foreign)
         if not args and "function" not in kwargs:
             return partial(transform, **kwargs)
         found = facade(*args, **kwargs)
