@@ -10,6 +10,8 @@ import pytest
 import scipy.sparse
 
 from tests.libraries import EAGER_LIBRARIES, Library
+from xpand import array_namespace
+from xpand._arguments import device_of
 from xpand_extensions import sparse
 from xpand_extensions.jit import jit
 
@@ -67,6 +69,51 @@ def test_padding_in_other_formats(library: Library, is_sorted: bool) -> None:
         for found in (a.tocsr(), a.tocsc()):
             library.assert_equal(found.todense(), dense)
             consistent(library, found)
+
+
+PADDING = [(2, 0), (0, 3), (1, 3), (2, 3), (9, 11)]
+OPERATIONS: dict[str, tuple[Any, Any]] = {
+    "todense": (lambda a: a.todense(), lambda x: x),
+    "transpose": (lambda a: a.mT.todense(), lambda x: x.T),
+    "csr": (lambda a: a.tocsr().todense(), lambda x: x),
+    "csc": (lambda a: a.tocsc().todense(), lambda x: x),
+    "vector": (lambda a: a @ _ones(a, 3), lambda x: x @ np.ones(3)),
+    "vector on the left": (lambda a: sparse.matmul(_ones(a, 2), a), lambda x: np.ones(2) @ x),
+    "matrix": (lambda a: a @ _ones(a, 3, 2), lambda x: x @ np.ones((3, 2))),
+    "matrix on the left": (lambda a: sparse.matmul(_ones(a, 4, 2), a), lambda x: np.ones((4, 2)) @ x),
+    "outer square": (lambda a: (a @ a.mT).todense(), lambda x: x @ x.T),
+    "inner square": (lambda a: (a.mT @ a).todense(), lambda x: x.T @ x),
+    "square of csr": (lambda a: (a.tocsr() @ a.mT.tocsr()).todense(), lambda x: x @ x.T),
+    "add": (lambda a: (a + a).todense(), lambda x: 2.0 * x),
+    "multiply": (lambda a: (a * _ones(a, 2, 3)).todense(), lambda x: x),
+    "multiply sparse": (lambda a: (a * a).todense(), lambda x: x * x),
+    "sum": (lambda a: sparse.sum(a), np.sum),
+    "sum of columns": (lambda a: sparse.sum(a, axis=0), lambda x: x.sum(axis=0)),
+    "sum of rows": (lambda a: sparse.sum(a, axis=1), lambda x: x.sum(axis=1)),
+    "diagonal": (lambda a: sparse.diagonal(a), np.diagonal),
+    "row": (lambda a: a[1].todense(), lambda x: x[1]),
+    "columns": (lambda a: a[:, 1:].todense(), lambda x: x[:, 1:]),
+    "sampled": (
+        lambda a: sparse.sampled_matmul(_ones(a, 2, 4), _ones(a, 4, 3), *a.coords),
+        lambda x: np.asarray([4.0, 4.0, 4.0, 0.0]),
+    ),
+}
+
+
+def _ones(a: Any, *shape: int) -> Any:
+    xp = array_namespace(a.values)
+    return xp.ones(shape, dtype=a.values.dtype, device=device_of(a.values))
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_padding_that_is_out_in_one_coordinate_alone(library: Library, name: str) -> None:
+    """No other entry of the array may make a check of the other coordinate notice it."""
+    function, reference = OPERATIONS[name]
+    for row, column in PADDING:
+        coords = library.asarray([0, 0, 1, row]), library.asarray([0, 2, 1, column])
+        a = sparse.COO(library.asarray([1.0, 2.0, 3.0, 7.0]), coords, (2, 3), check=False)
+        library.assert_equal(function(a), reference(DENSE))
 
 
 def test_padding_in_patterns_that_are_not_known() -> None:

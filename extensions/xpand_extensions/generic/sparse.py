@@ -101,6 +101,7 @@ def coo_product(
     /,
     *,
     shape: Shape,
+    inner: int,
 ) -> None:
     return None
 

@@ -104,7 +104,8 @@ def _by_rows(a: COO, b: COO) -> COO:
     sizes = (a._sparse_shape[0], b._sparse_shape[1])
     if a.values.ndim == b.values.ndim == 1:
         (rows, columns), (other_rows, other_columns) = a.coords, b.coords
-        found = coo_product(a.values, rows, columns, b.values, other_rows, other_columns, shape=sizes)
+        inner = a._sparse_shape[1]
+        found = coo_product(a.values, rows, columns, b.values, other_rows, other_columns, shape=sizes, inner=inner)
         if found is not None:
             return coo_of(found[0], found[1:], sizes, is_sorted=True, is_unique=True)
 

@@ -240,6 +240,7 @@ def coo_product(
     /,
     *,
     shape: Shape,
+    inner: int,
 ) -> tuple[Array, Array, Array] | None:
     """Multiply two sparse matrices by coordinates (COO), each with one pattern.
 
@@ -251,6 +252,7 @@ def coo_product(
         other_rows: Their rows.
         other_columns: Their columns.
         shape: The shape of the product.
+        inner: The number of columns of the first matrix, and of rows of the second.
 
     Returns:
         The values, rows and columns of the product, sorted and unique, possibly with zeros; None if the library has no
@@ -258,11 +260,11 @@ def coo_product(
 
     >>> import numpy as np
     >>> one = np.asarray([0])
-    >>> coo_product(np.asarray([2.0]), one, one, np.asarray([3.0]), one, one, shape=(1, 1))[0]
+    >>> coo_product(np.asarray([2.0]), one, one, np.asarray([3.0]), one, one, shape=(1, 1), inner=1)[0]
     array([6.])
     """
     native = coo_product.native(values, other)
-    return native(values, rows, columns, other, other_rows, other_columns, shape=shape)
+    return native(values, rows, columns, other, other_rows, other_columns, shape=shape, inner=inner)
 
 
 def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:

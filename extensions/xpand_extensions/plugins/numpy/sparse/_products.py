@@ -87,10 +87,10 @@ def coo_product(
     /,
     *,
     shape: Shape,
+    inner: int,
 ) -> tuple[Array, Array, Array] | None:
     if values.dtype.kind not in "fc" or values.dtype == _NARROW:
         return None
-    inner = int(max(columns.max(initial=-1), other_rows.max(initial=-1))) + 1
     left = _by_rows(values, rows, columns, (shape[0], inner))
     right = _by_rows(other, other_rows, other_columns, (inner, shape[1]))
     product = pattern = left @ right
