@@ -34,6 +34,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+# Before they are imported: asserts of shared modules show values, as those of test modules do.
+pytest.register_assert_rewrite(
+    *(
+        f"tests.{path.stem}"
+        for path in Path(__file__).parent.glob("*.py")
+        if not path.stem.startswith(("test_", "conftest", "_"))
+    )
+)
+
 from tests import references
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.tiers import omitted, tenth_of_today

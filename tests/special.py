@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import xpand
+from tests.laziness import nothing_computed
 from tests.libraries import Library
 
 
@@ -78,18 +79,11 @@ def check_bad_operands(library: Library, name: str, function: Callable[..., Any]
         function(x, other.asarray(np.ones(3)))
 
 
-def check_lazy(
-    function: Callable[..., Any], points: np.ndarray, monkeypatch: pytest.MonkeyPatch, operands: int = 1
-) -> None:
+def check_lazy(function: Callable[..., Any], points: np.ndarray, operands: int = 1) -> None:
     """Check that Dask's arrays are not computed until their values are requested."""
     import dask.array as da
 
-    def computed(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("the array was computed")
-
     x = da.from_array(points, chunks=2)
-    with monkeypatch.context() as patch:
-        patch.setattr(da.Array, "compute", computed)
-        patch.setattr(da.Array, "__array__", computed)
+    with nothing_computed():
         result = function(*[x] * operands)
     np.testing.assert_allclose(np.asarray(result), function(*[points] * operands), rtol=1e-12)

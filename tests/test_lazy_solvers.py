@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import xpand
+from tests.laziness import nothing_computed
 from tests.systems import convection_diffusion, poisson, vector
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.jit import jit
@@ -13,6 +14,7 @@ from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import minimize
 from xpand_extensions.vmap import vmap
 
+dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
 SIZE = 2
 
@@ -21,29 +23,18 @@ def lazy(x: np.ndarray) -> Any:
     return da.from_array(x, chunks=1)
 
 
-def stay_lazy(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("values of a lazy array were asked for")
-
-    monkeypatch.setattr(da.Array, "compute", refuse)
-    monkeypatch.setattr(da.Array, "__array__", refuse)
-    monkeypatch.setattr(da.Array, "__bool__", refuse)
-    monkeypatch.setattr(da.Array, "__float__", refuse)
-
-
 def squares(x: Any) -> Any:
     return xpand.array_namespace(x).sum(x * x)
 
 
-def test_solutions_have_derivatives(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solutions_have_derivatives() -> None:
     a, b = convection_diffusion(0.5, SIZE), vector(SIZE)
     inverse = np.linalg.inv(a)
 
     def loss(a: Any, b: Any) -> Any:
         return squares(solve(a, b, method="bicgstab", max_steps=SIZE, rtol=1e-12).x)
 
-    with monkeypatch.context() as patch:
-        stay_lazy(patch)
+    with nothing_computed():
         of_a, of_b = grad(loss, argnums=(0, 1))(lazy(a), lazy(b))
         _, tangent = jvp(lambda b: loss(lazy(a), b), (lazy(b),), (lazy(np.ones(SIZE)),))
     x = inverse @ b
@@ -59,11 +50,10 @@ def test_second_derivatives() -> None:
     np.testing.assert_allclose(np.asarray(hessian(loss)(lazy(b))), 2 * inverse.T @ inverse, rtol=1e-8)
 
 
-def test_solutions_are_mapped_and_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_solutions_are_mapped_and_compiled() -> None:
     a, b = poisson(SIZE), np.stack([vector(SIZE), np.zeros(SIZE)])
     found = lambda b: solve(lazy(a), b, method="cg", max_steps=SIZE)
-    with monkeypatch.context() as patch:
-        stay_lazy(patch)
+    with nothing_computed():
         mapped = vmap(found)(lazy(b))
         compiled = jit(found)(lazy(b[0]))
     np.testing.assert_allclose(np.asarray(mapped.x), b @ np.linalg.inv(a).T, rtol=1e-9, atol=1e-12)
@@ -97,3 +87,23 @@ def test_minima_are_mapped() -> None:
         return minimize(lambda x, goal: squares(x - goal), 0.0 * goal, args=(goal,), method="bfgs", max_steps=2).x
 
     np.testing.assert_allclose(np.asarray(vmap(nearest)(lazy(goals))), goals, rtol=1e-6)
+
+
+@pytest.mark.parametrize("compute", [
+    lambda x: x.compute(),
+    lambda x: x.persist(),
+    lambda x: dask.compute(x),
+    lambda x: dask.persist(x),
+    lambda x: dask.optimize(x)[0].sum().compute(),
+    lambda x: x[x > 0].compute_chunk_sizes(),
+    np.asarray,
+    lambda x: float(x[0]),
+    lambda x: bool(x[0]),
+    lambda x: int(x[0]),
+    lambda x: x.to_delayed()[0].compute(),
+])  # fmt: skip
+def test_whatever_computes_is_noticed(compute: Any) -> None:
+    x = lazy(np.arange(1.0, 4.0))
+    with pytest.raises(AssertionError, match="a lazy array was computed"), nothing_computed():
+        compute(x)
+    compute(x)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
+from tests.laziness import nothing_computed
 from tests.libraries import Library
 from xpand_extensions import UnsupportedError, capabilities, check_plugin, scatter
 
@@ -377,17 +378,12 @@ def test_results_share_no_memory() -> None:
 # --- lazy and traced ----------------------------------------------------------------------------------------------
 
 
-def test_dask_stays_lazy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_stays_lazy() -> None:
     import dask.array as da
-
-    def computed(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("the array was computed")
 
     x, index = da.from_array(np.arange(6.0), chunks=4), da.from_array(np.asarray([0, 5, 9, 0]), chunks=2)
     values = da.from_array(np.asarray([1.0, 2.0, 3.0, 4.0]), chunks=3)
-    with monkeypatch.context() as patch:
-        patch.setattr(da.Array, "compute", computed)
-        patch.setattr(da.Array, "__array__", computed)
+    with nothing_computed():
         results = [getattr(scatter.at(x)[index], name)(values) for name in UPDATES if name != "power"]
         results += [scatter.at(x)[index].get(), scatter.at(x)[1:3].power(2.0), scatter.at(x)[x > 2].set(0.0)]
     expected = [

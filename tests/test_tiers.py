@@ -8,10 +8,13 @@ from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import tests.conftest
 from tests import tiers
+from tests.cases import Case, check_values
+from tests.libraries import LIBRARIES
 
 NAMES = [f"tests/test_a.py::test_{i}[{library}]" for i in range(30) for library in ("numpy", "torch-jit", "jax")]
 
@@ -203,3 +206,9 @@ def test_mutations_that_do_not_fit_are_refused():
     mutation = tool("mutations").Mutation("bits.py", "x", "y", "tests/test_bits.py")
     with pytest.raises(ValueError, match="occurs 2 times in extensions/xpand_extensions/bits.py, not once: x"):
         mutation.applied("x = x")
+
+
+def test_asserts_of_shared_modules_show_values():
+    case = Case(lambda x: (x, x), (np.ones(2),), reference=lambda x: x)
+    with pytest.raises(AssertionError, match="assert 2 == 1"):
+        check_values(LIBRARIES[0], case)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from numpy.lib.stride_tricks import sliding_window_view as numpy_view
 
+from tests.laziness import nothing_computed
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked, elements
 from xpand_extensions import UnsupportedError, windows
@@ -435,18 +436,13 @@ def test_peak_memory(function: str) -> None:
         assert peak + x.nbytes <= 2 * (x.nbytes + result.nbytes)
 
 
-def test_dask_stays_lazy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_stays_lazy() -> None:
     import dask.array as da
-
-    def computed(*args: Any, **kwargs: Any) -> None:
-        raise AssertionError("the array was computed")
 
     values = np.random.default_rng(0).normal(size=(9, 8))
     x = da.from_array(values, chunks=(4, 3))
     source = da.ones((8, 7), chunks=4)
-    with monkeypatch.context() as patch:
-        patch.setattr(da.Array, "compute", computed)
-        patch.setattr(da.Array, "__array__", computed)
+    with nothing_computed():
         results = {function: getattr(windows, function)(x, 3, padding=1, strides=2) for function in FUNCTIONS}
         seen = windows.sliding_window_view(x, (2, 5))
         reduced = windows.window_reduce(x, lambda a, b: a + b, 0, 2)
