@@ -293,3 +293,31 @@ def test_as_on_jax(library: Library, transformation: str, program: Any, monkeypa
             check(library, program, transformation)
         return
     check(library, program, transformation)
+
+
+def test_constants_that_lanes_share_while_one_takes_no_step(library: Library) -> None:
+    """A part of the body depends on the constant alone, and has a derivative for the other lanes, of any order."""
+    values, rate = np.asarray([0.5, 3.0, 1.2]), 0.4
+    steps = np.maximum(np.ceil(np.log(2.0 / values) / rate), 0.0)
+    assert sorted(steps > 0.0) == [False, True, True]
+    second = steps**2 * values * np.exp(steps * rate)
+    xs, w = library.asarray(values), library.asarray(np.asarray(rate))
+
+    def grown(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x, w)
+        return control_flow.while_loop(lambda c: c < 2.0, lambda c: c * xp.exp(w), x, max_iter=12)
+
+    grad, jvp = autodiff.grad, autodiff.jvp
+    of_all = lambda w: total(vmap(lambda x: grown(x, w))(xs))
+    library.assert_equal(grad(of_all)(w), np.sum(steps * values * np.exp(steps * rate)), rtol=1e-12)
+    library.assert_equal(grad(grad(of_all))(w), np.sum(second), rtol=1e-12)
+    one = library.asarray(np.asarray(1.0))
+    library.assert_equal(jvp(grad(of_all), (w,), (one,))[1], np.sum(second), rtol=1e-12)
+    library.assert_equal(grad(lambda w: jvp(of_all, (w,), (one,))[1])(w), np.sum(second), rtol=1e-12)
+    for inner in (grad(grown, 1), lambda x, w: jvp(lambda w: grown(x, w), (w,), (one,))[1]):
+        for outer in (grad(inner, 1), lambda x, w, inner=inner: jvp(lambda w: inner(x, w), (w,), (one,))[1]):
+            library.assert_equal(vmap(outer, in_axes=(0, None))(xs, w), second, rtol=1e-12)
+        # Three levels: a derivative of the map of a derivative.
+        of_slopes = lambda w, inner=inner: total(vmap(inner, in_axes=(0, None))(xs, w))
+        library.assert_equal(grad(of_slopes)(w), np.sum(second), rtol=1e-12)
+        library.assert_equal(jvp(of_slopes, (w,), (one,))[1], np.sum(second), rtol=1e-12)

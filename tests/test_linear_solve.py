@@ -397,7 +397,8 @@ def test_a_tolerance_out_of_reach_is_not_called_met() -> None:
     a, x = poisson(30), vector(30)
     for method in ("cg", "bicgstab(2)", "cgs", "qmr", "gmres", "gcrot(5)", "minres", "bicg"):
         result = solve(a, a @ x, method=method, rtol=1e-18)
-        assert Status(int(result.status)) in (Status.STAGNATED, Status.BREAKDOWN, Status.MAX_STEPS)
+        expected = Status.MAX_STEPS if method in ("qmr", "minres") else Status.STAGNATED
+        assert Status(int(result.status)) == expected, method
         np.testing.assert_allclose(result.x, x, rtol=1e-8, atol=1e-9)
     assert Status(int(solve(a, a @ x, method="lu", rtol=0.0).status)) == Status.STAGNATED
 

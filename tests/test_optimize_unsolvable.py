@@ -96,6 +96,17 @@ def test_steps_that_are_too_long_diverge() -> None:
     assert np.isfinite(result.x[0])
 
 
+@pytest.mark.parametrize("method", ["adam", "gradient-descent"])
+def test_steps_to_where_the_function_is_not_finite_are_not_taken(eager_library: Library, method: str) -> None:
+    start = eager_library.asarray(np.asarray([1.0, 2.0]))
+    f = lambda x: array_namespace(x).sum(x**4)
+    with np.errstate(over="ignore", invalid="ignore"):
+        result = minimize(f, start, method=method, learning_rate=1e100, max_steps=5)
+    assert Status(int(result.status)) == Status.DIVERGED
+    eager_library.assert_equal(result.x, np.asarray([1.0, 2.0]))
+    eager_library.assert_equal(result.fun, np.asarray(17.0))
+
+
 @pytest.mark.parametrize("method", [*ALL, "adam", "scipy-cg"])
 def test_too_few_steps(method: str) -> None:
     f = lambda x: 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
@@ -118,13 +129,14 @@ def test_each_of_a_batch_has_its_own_status(eager_library: Library) -> None:
 
 def test_roots_that_are_none() -> None:
     none = root(lambda x: x**2 + 1.0, np.asarray([0.7]))
-    assert status(none) in (Status.STAGNATED, Status.SINGULAR)
+    assert status(none) == Status.STAGNATED
     np.testing.assert_allclose(none.x, 0.0, atol=1e-6)
-    assert status(root(lambda x: x**2 + 1.0, np.asarray([0.0]))) in (Status.STAGNATED, Status.SINGULAR)
-    assert status(root(lambda x: 0.0 * x + 1.0, np.asarray([0.3]), method="broyden")) in (
-        Status.STAGNATED,
-        Status.SINGULAR,
-    )
+    np.testing.assert_allclose(none.fun, 1.0, rtol=1e-12)
+    assert status(root(lambda x: x**2 + 1.0, np.asarray([0.0]))) == Status.STAGNATED
+    assert status(root(lambda x: 0.0 * x + 1.0, np.asarray([0.3]), method="broyden")) == Status.STAGNATED
+    flat = root(lambda x: 0.0 * x + 1.0, np.asarray([0.3]))
+    assert status(flat) == Status.SINGULAR
+    np.testing.assert_array_equal(flat.fun, [1.0])
     assert status(root(lambda x: x * np.nan, np.asarray([0.3]))) == Status.NON_FINITE
     assert status(root(lambda x: x, np.asarray([np.inf]))) == Status.NON_FINITE
     assert status(root(lambda x: x**3 - 1.0, np.asarray([2.0]), max_steps=1)) == Status.MAX_STEPS
@@ -133,9 +145,8 @@ def test_roots_that_are_none() -> None:
 def test_singular_systems_with_a_root() -> None:
     # The Jacobian is singular at each point; so there are many roots.
     result = root(lambda x: array_namespace(x).stack([x[0] + x[1] - 2.0, 2.0 * x[0] + 2.0 * x[1] - 4.0]), np.zeros(2))
-    assert status(result) in (Status.CONVERGED, Status.SINGULAR, Status.STAGNATED)
-    if status(result) == Status.CONVERGED:
-        np.testing.assert_allclose(np.sum(result.x), 2.0)
+    assert status(result) == Status.CONVERGED
+    np.testing.assert_allclose(np.sum(result.x), 2.0)
 
 
 def test_iterations_that_expand_diverge() -> None:

@@ -47,14 +47,15 @@ def test_upper_bound_is_excluded(library: Library, dtype: str) -> None:
         (1.0, 1.0 + epsilon),
         (1.0, 1.0 + 2 * epsilon),
         (-1.0, -1.0 + epsilon),
+        (6.0, 8.0),
         (7.5, 8.0),
         (0.5, 1.0),
         (0.0, 3.0),
     ]
     for low, high in (*bounds, (-0.3, 1.0)):
-        of_numbers = random.uniform(key, (2000,), getattr(library.xp, dtype), low, high)
+        of_numbers = random.uniform(key, (10_000,), getattr(library.xp, dtype), low, high)
         arrays = (library.asarray(np.asarray(x), dtype) for x in (low, high))
-        of_arrays = random.uniform(key, (2000,), getattr(library.xp, dtype), *arrays)
+        of_arrays = random.uniform(key, (10_000,), getattr(library.xp, dtype), *arrays)
         np.testing.assert_array_equal(library.to_numpy(of_numbers), library.to_numpy(of_arrays))
         low_, high_ = np.asarray([low, high], dtype)
         assert np.all((low_ <= library.to_numpy(of_numbers)) & (library.to_numpy(of_numbers) < high_)), (low, high)

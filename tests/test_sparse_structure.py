@@ -8,7 +8,7 @@ import scipy.linalg
 from hypothesis import given, settings, strategies as st
 
 from tests.cases import library_of_name
-from tests.libraries import Library
+from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from tests.sparse_problems import FORMATS, assert_means, examples, made, matrices
 from xpand_extensions import sparse
@@ -53,6 +53,72 @@ def test_sorting_keeps_the_promise_of_different_positions(library: Library, form
     found = sparse.sum_duplicates(a)
     assert (found.is_sorted, found.is_unique) == (True, True)
     assert_means(library, found, np.asarray([[0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0]]), format)
+
+
+RESULTS: dict[str, Any] = {
+    "abs": sparse.abs,
+    "add": lambda a: sparse.add(a, a),
+    "astype": lambda a: sparse.astype(a, "float32"),
+    "block": lambda a: sparse.block([[a, None], [None, a]]),
+    "block_diag": lambda a: sparse.block_diag([a, a]),
+    "columns": lambda a: a[:, 1:3],
+    "concat of columns": lambda a: sparse.concat([a, a], axis=1),
+    "concat of rows": lambda a: sparse.concat([a, a], axis=0),
+    "coo": sparse.tocoo,
+    "csc": sparse.tocsc,
+    "csr": sparse.tocsr,
+    "csr of coo": lambda a: sparse.tocsr(sparse.tocoo(a)),
+    "divide": lambda a: a / 2.0,
+    "eliminate_zeros": sparse.eliminate_zeros,
+    "kron": lambda a: sparse.kron(a, a),
+    "matmul": lambda a: a @ a.mT,
+    "mT": lambda a: a.mT,
+    "matrix_transpose": sparse.matrix_transpose,
+    "mT of mT": lambda a: a.mT.mT,
+    "multiply": lambda a: a * a,
+    "negative": sparse.negative,
+    "power": lambda a: sparse.power(a, 2.0),
+    "reshape": lambda a: sparse.reshape(a, (2, 6)),
+    "reversed rows": lambda a: a[::-1],
+    "reversed columns": lambda a: a[:, ::-1],
+    "rows": lambda a: a[1:],
+    "sort": sparse.sort,
+    "stack": lambda a: sparse.stack([a, a]),
+    "subtract": lambda a: a - a,
+    "sum_duplicates": sparse.sum_duplicates,
+    "transpose": sparse.transpose,
+    "transpose of a transpose": lambda a: sparse.transpose(sparse.transpose(a, (1, 0)), (1, 0)),
+    "tril": sparse.tril,
+    "triu": sparse.triu,
+}
+
+
+def checked_again(a: Any) -> None:
+    """Make a container of the same parts, with a check of all promises."""
+    promises = {"is_sorted": a.is_sorted, "is_unique": a.is_unique, "check": True}
+    if a.format == "coo":
+        sparse.COO(a.values, a.coords, a.shape, dense_ndim=a.dense_ndim, **promises)
+    else:
+        type(a)(a.values, a.indices, a.indptr, a.shape, **promises)
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+@pytest.mark.parametrize("name", RESULTS)
+def test_promises_of_results_hold(library: Library, name: str) -> None:
+    """Of arrays whose entries are sorted by row, but not by column, or not at all, or twice at one position."""
+    different = VALUES[:4], ROWS[:4], COLUMNS[:4]
+    order = np.lexsort(different[:0:-1])
+    for (values, rows, columns), is_sorted, is_unique in (
+        (tuple(x[order] for x in different), True, True),
+        (different, False, True),
+        ((VALUES, ROWS, COLUMNS), False, False),
+    ):
+        coords = library.asarray(rows), library.asarray(columns)
+        coo = sparse.COO(library.asarray(values), coords, (3, 4), is_sorted=is_sorted, is_unique=is_unique)
+        for format in FORMATS:
+            a = sparse.convert(coo, format)
+            checked_again(a)
+            checked_again(RESULTS[name](a))
 
 
 @pytest.mark.parametrize("format", FORMATS)
