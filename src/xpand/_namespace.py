@@ -277,8 +277,8 @@ def conversion(x: object) -> str:
         return "; turn lists into arrays with the `asarray` of a namespace, such as `xpand.numpy.asarray`"
     if hasattr(x, "todense"):  # a container of its own, whose attributes hold only the stored elements
         own = type(x).__module__.partition(".")[0] == "xpand_extensions"
-        write = "use" if own else "convert it with `sparse.from_native` for"
-        return f"; it is sparse: {write} the functions of `xpand_extensions.sparse`, or write `x.todense()`"
+        write = "it is sparse: use" if own else "convert it with `sparse.from_native` for"
+        return f"; {write} the functions of `xpand_extensions.sparse`, or write `x.todense()`"
     if hasattr(x, "to_numpy"):  # columns of pandas and others may have other types than arrays
         return "; write `x.to_numpy()`"
     for name in ("array", "data", "values"):  # of named arrays, xarray and others
