@@ -172,8 +172,8 @@ def report(graph: Graph, backend: str, error: Exception) -> None:
     """Store the reason why a backend did not compile a graph."""
     if len(FAILURES) >= _MOST_FAILURES:
         FAILURES.clear()
-    said = f": {error}" if str(error) else ""
-    FAILURES[str(simplified(graph))] = f"{backend} raised {describe(error)}{said}".splitlines()[0]
+    message = f": {error}" if str(error) else ""
+    FAILURES[str(simplified(graph))] = f"{backend} raised {describe(error)}{message}".splitlines()[0]
 
 
 def failures(graph: Graph) -> dict[int, str]:

@@ -73,9 +73,9 @@ def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
     core = xp.where(~across & ~along, y, one)
     inverse = xp.linalg.inv(core)
     below = xp.matmul(xp.where(across & ~along, y, nothing), inverse)
-    beside = xp.where(~across & along, y, nothing)
-    rest = xp.where(across & along, y, nothing) - xp.matmul(below, beside)
-    beside = xp.matmul(inverse, beside)
+    right = xp.where(~across & along, y, nothing)
+    rest = xp.where(across & along, y, nothing) - xp.matmul(below, right)
+    right = xp.matmul(inverse, right)
     # The determinant of one or two rows, and its derivative.
     only = xp.where(along, one, nothing)
     count = xp.sum(xp.astype(missing, index_dtype(xp, device_of(x))), axis=-1)[..., None, None]
@@ -83,7 +83,7 @@ def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
     squares = xp.linalg.trace(xp.matmul(rest, rest))[..., None, None]
     value = xp.where(count == 1, total, 0.5 * (total * total - squares))
     slope = xp.where(count == 1, only, total * only - xp.matrix_transpose(rest))
-    of_missing = xp.matmul(only - xp.matrix_transpose(below), xp.matmul(slope, only - xp.matrix_transpose(beside)))
+    of_missing = xp.matmul(only - xp.matrix_transpose(below), xp.matmul(slope, only - xp.matrix_transpose(right)))
     of_core = xp.where(~across & ~along, xp.matrix_transpose(inverse), nothing)
     scale = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None] * xp.linalg.det(core)[..., None, None]
     cofactors = scale * xp.where(count <= 2, value * of_core + of_missing, nothing)
