@@ -9,6 +9,7 @@ import pytest
 
 from tests.libraries import LIBRARIES, Library, without_inductor
 from xpand_extensions.autodiff import grad
+from xpand_extensions.bits import bitcast
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -148,3 +149,72 @@ def test_factors_alone(library: Library) -> None:
 def test_factors_alone_are_not_traced(transform: Any) -> None:
     with pytest.raises(ValueError, match="qr: mode must be one of 'reduced', 'complete', got 'r'"):
         transform(lambda x: x._namespace.linalg.qr(x, mode="r"))(np.ones((2, 4, 3)))
+
+
+def _sources() -> dict[str, Any]:
+    x = np.arange(12.0).reshape(3, 4)
+    read_only = x.copy()
+    read_only.flags.writeable = False
+    return {
+        "dense": x,
+        "read-only": read_only,
+        "with gaps": x[:, ::2],
+        "transposed": x.T,
+        "rows reversed": x[::-1],
+        "columns reversed": x[:, ::-1],
+        "broadcast": np.broadcast_to(np.arange(3.0), (2, 3)),
+        "one number": np.asarray(3.0),
+        "narrow": x.astype("float32")[:, 1:3],
+        "bytes reversed": x.astype("int8")[::-1],
+    }
+
+
+@EACH
+@pytest.mark.parametrize("copy", [None, True])
+@pytest.mark.parametrize("layout", _sources())
+def test_exchange_of_any_layout(library: Library, layout: str, copy: bool | None) -> None:
+    source = _sources()[layout]
+    expected = source.copy()
+    found = library.xp.from_dlpack(source, copy=copy)
+    if copy and source.flags.writeable:
+        source[...] = 0
+    library.assert_equal(found, expected)
+
+
+def test_shared_memory_or_an_error() -> None:
+    xp = next(library for library in LIBRARIES if library.id == "jax").xp
+    for layout in ("read-only", "with gaps", "rows reversed"):
+        with pytest.raises(BufferError, match="from_dlpack: JAX shares no memory"):
+            xp.from_dlpack(_sources()[layout], copy=False)
+
+
+@EACH
+@pytest.mark.parametrize("copy", [None, True])
+def test_exchange_of_tensors_that_change_when_read(library: Library, copy: bool | None) -> None:
+    """PyTorch negates and conjugates some tensors only when they are read."""
+    import torch
+
+    z = torch.tensor([1.0 + 2.0j, 3.0 - 4.0j], dtype=torch.complex128)
+    negated, conjugated = torch.conj(z).imag, torch.conj(z)
+    assert negated.is_neg()
+    assert conjugated.is_conj()
+    library.assert_equal(
+        library.xp.from_dlpack(negated.clone(memory_format=torch.contiguous_format), copy=copy), [-2.0, 4.0]
+    )
+    library.assert_equal(library.xp.from_dlpack(negated, copy=copy), [-2.0, 4.0])
+    library.assert_equal(library.xp.from_dlpack(conjugated, copy=copy), [1.0 - 2.0j, 3.0 + 4.0j])
+    if library.id == "numpy":
+        with pytest.raises(BufferError, match="from_dlpack: x is negated"):
+            library.xp.from_dlpack(negated, copy=False)
+
+
+def test_bits_of_tensors_that_change_when_read() -> None:
+    import torch
+
+    z = torch.tensor([[1.0 + 2.0j, 3.0 - 4.0j]], dtype=torch.complex128)
+    for x in (torch.conj(z).imag, torch.conj(z), torch._neg_view(z.real)):
+        plain = x.resolve_conj().resolve_neg().clone(memory_format=torch.contiguous_format)
+        for dtype in (torch.int64, torch.float64, torch.uint8, torch.complex64):
+            if x.is_complex() and dtype is torch.int64:
+                continue
+            np.testing.assert_array_equal(bitcast(x, dtype), bitcast(plain, dtype))

@@ -11,12 +11,25 @@ import numpy as np
 from jax.sharding import SingleDeviceSharding
 
 from .._common.creation import refuse_sparse, with_default
+from .._common.exchange import exportable
 from .._common.integers import LARGEST, SMALLEST, check_ends
 from .._precision import PRECISION, current
 from ..typing import LibraryArray as Array
 from ._numbers import check_fits
 
-__all__ = ["arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like"]
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "ones",
+    "ones_like",
+]
 __all__ += ["zeros", "zeros_like"]
 
 _XP: Any = sys.modules[__package__]
@@ -121,6 +134,22 @@ def _asarray(*args: Any, **kwargs: Any) -> Array:
         for obj in args[:1]:
             refuse_sparse(obj)
         raise
+
+
+@wraps(jnp.from_dlpack)
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    x = exportable(x, copy)
+    try:
+        return jnp.from_dlpack(x, device=device, copy=copy)
+    except (BufferError, jax.errors.JaxRuntimeError) as error:  # read-only memory, or memory with gaps
+        if copy is False:
+            raise BufferError(
+                "from_dlpack: JAX shares no memory that is read-only or has gaps or negative strides, so it needs a "
+                "copy, which copy=False forbids"
+            ) from error
+        if x.__dlpack_device__()[0] != 1:  # not on the CPU: NumPy might copy it to the host
+            raise
+        return jnp.array(np.from_dlpack(x), copy=True, device=device)
 
 
 asarray = creating("asarray", _asarray)

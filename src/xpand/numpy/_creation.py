@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._common.creation import CALLS, dtype_of, refuse_sparse, with_default
+from .._common.exchange import exportable
 from .._common.integers import check_ends
 from .._common.limits import check_fits
 from .._precision import PRECISION
@@ -60,6 +61,11 @@ def arange(*args: Any, **kwargs: Any) -> Array:
         start, stop, step = (*args, None, None)[:3]
         check_ends(start, stop, step, lambda n: check_fits("arange", n, np.dtype(kwargs["dtype"]), np))
     return _arange(*args, **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
+    """Return an array that shares the memory of `x`, or a copy of it if `copy`."""
+    return np.from_dlpack(exportable(x, copy), device=device, copy=copy)
 
 
 empty = _creating(np.empty)

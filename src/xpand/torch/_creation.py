@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from .._common.creation import dtype_of, refuse_sparse
+from .._common.exchange import exportable
 from .._common.integers import LARGEST, SMALLEST, check_ends
 from .._precision import PRECISION, dtype_for
 from ..typing import Device, DType, LibraryArray as Array
@@ -91,6 +92,7 @@ def _items(obj: Any, dtype: DType) -> Any:
 
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
     """Return an array that shares the memory of `x`, or a copy of it if PyTorch does not support its memory layout."""
+    x = exportable(x, copy)
     found = _with_negative_strides(x)
     if found is None:
         return torch.from_dlpack(x, device=device, copy=copy)

@@ -16,6 +16,7 @@ from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
 from ..._common.creation import dtype_of
+from ..._common.exchange import exportable
 from ..._common.integers import check_ends
 from ..._common.limits import check_fits
 from ..._precision import PRECISION, dtype_for
@@ -86,7 +87,7 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     if not isinstance(x, da.Array):
         if copy is False:
             raise ValueError(f"from_dlpack: copy=False, but a {type(x).__name__} is always copied into a Dask array")
-        return asarray(np.from_dlpack(x))
+        return asarray(np.from_dlpack(exportable(x, copy), copy=copy))
     return x.copy() if copy else x
 
 
