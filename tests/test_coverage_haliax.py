@@ -554,6 +554,9 @@ def test_traced_arrays_meet_constants(eager_library: Library, name: str, monkeyp
 
 def test_traced_masks_and_numbers_meet_constants(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     without_inductor(monkeypatch)
+    counted, length = of(eager_library, INTEGERS % 3), Axis("n", 4)
+    weighted = np.bincount((INTEGERS % 3).ravel(), (INTEGERS % 3 + 1.0).ravel(), 4)
+    weights = of(eager_library, INTEGERS % 3 + 1.0)
     x, mask, one = of(eager_library, A), of(eager_library, BOOLEANS), eager_library.asarray(1.0)
     for function, argument, names, expected in (
         (lambda mask: hax.sum(x, "b", where=mask), mask, ("a",), np.where(BOOLEANS, A, 0.0).sum(1)),
@@ -561,6 +564,8 @@ def test_traced_masks_and_numbers_meet_constants(eager_library: Library, monkeyp
         (lambda mask: hax.max(x, "b", where=mask), mask, ("a",), A.max(1, where=BOOLEANS, initial=-np.inf)),
         (lambda mask: hax.where(mask, x, 0.0), mask, AB, np.where(BOOLEANS, A, 0.0)),
         (lambda mask: hax.where(mask, 0.0, x), mask, AB, np.where(BOOLEANS, 0.0, A)),
+        (lambda weights: hax.bincount(counted, length, weights=weights), weights, ("n",), weighted),
+        (lambda weights: hax.bincount(counted, length, weights=weights.array), weights, ("n",), weighted),
         (lambda one: x + one, one, AB, A + 1.0),
         (lambda one: one - x, one, AB, 1.0 - A),
         (lambda one: hax.full_like(x, one), one, AB, np.ones_like(A)),

@@ -387,11 +387,12 @@ def bincount(x: NamedArray, Counts: Axis, *, weights: Any = None, minlength: int
         names, (_, values) = aligned("bincount", (x, weights))
         if set(names) != set(x.names):
             raise ValueError(f"bincount: weights have axes that x lacks; it has {_axis.written(x.shape.items())}")
+        xp = array_namespace(values)
         weights = xp.reshape(xp.broadcast_to(values, x.array.shape), (-1,))
     elif is_array(weights) and len(weights.shape) and tuple(weights.shape) != tuple(x.array.shape):
         raise ValueError(f"bincount: weights must have the shape of x, {_axis.written(x.shape.items())}")
     elif is_array(weights) and len(weights.shape):
-        weights = xp.reshape(weights, (-1,))
+        weights = array_namespace(weights).reshape(weights, (-1,))
     return make(histograms.bincount(count, weights=weights, length=axis.size), interned((axis.name,)))
 
 
