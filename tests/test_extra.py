@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import array_api_extra as xpx
+import array_api_strict as strict
 import numpy as np
 import pytest
 
@@ -211,3 +212,13 @@ def test_a_safe_derivative() -> None:
     found = grad(lambda x: of(x).sum(apply_where(x > 2.0, x, lambda x: x**2, lambda x: -x)))(x)
     np.testing.assert_array_equal(found, [8.0, -1.0])
     assert math.isclose(float(angle(np.asarray(-1.0))), math.pi)
+
+
+def test_apply_where_without_masks() -> None:
+    """A library may lack boolean indexing, such as cubed; the standard makes it optional."""
+    x = strict.asarray([4.0, -1.0, 9.0])
+    with strict.ArrayAPIStrictFlags(boolean_indexing=False):
+        with pytest.raises(RuntimeError):
+            x[x > 0]
+        result = apply_where(x >= 0, x, lambda x: 2.0 * x, lambda x: x - 1.0)
+    np.testing.assert_array_equal(np.asarray(result), [8.0, -2.0, 18.0])

@@ -8,7 +8,7 @@ from . import _arguments
 from ._arguments import device_of
 from ._namespace import describe, is_concrete
 from .common import is_writeable_array
-from .typing import Array, ArrayLike
+from .typing import Array, ArrayLike, Namespace
 
 __all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "rad2deg"]
 __dir__ = __all__.copy
@@ -164,12 +164,18 @@ def apply_where(
         _arguments.function("apply_where", function, name)
     options = dict(kwargs or {})
     cond, *arrays = xp.broadcast_arrays(cond, *arrays)
-    if all(map(is_concrete, (cond, *arrays))) and all(map(is_writeable_array, (xp.empty_like(cond),))):
+    if all(map(is_concrete, (cond, *arrays))) and is_writeable_array(xp.empty_like(cond)) and _takes_masks(xp):
         return _in_parts(xp, cond, arrays, f1, f2, fill_value, options)
     first = _of_shape("f1", f1(*arrays, **options), tuple(cond.shape))
     if f2 is not None:
         return xp.where(cond, first, _of_shape("f2", f2(*arrays, **options), tuple(cond.shape)))
     return xp.where(cond, first, fill_value)
+
+
+def _takes_masks(xp: Namespace) -> bool:
+    """Return whether arrays can be indexed by booleans; the standard has this as an optional capability."""
+    info = getattr(xp, "__array_namespace_info__", None)
+    return info is None or bool(info().capabilities()["boolean indexing"])
 
 
 def _in_parts(
