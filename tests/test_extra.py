@@ -14,8 +14,8 @@ from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand.comparison import allclose, array_equal, isclose
 from xpand.creation import create_diagonal, diag_indices, one_hot, tril_indices, triu_indices
-from xpand.elementwise import angle, apply_where, deg2rad, nan_to_num, rad2deg
-from xpand.manipulation import atleast_nd
+from xpand.elementwise import angle, apply_where, deg2rad, nan_to_num, piecewise, rad2deg
+from xpand.manipulation import atleast_nd, fill_diagonal
 from xpand.sets import nunique, setdiff1d, union1d
 from xpand_extensions import sparse
 from xpand_extensions.autodiff import grad
@@ -43,6 +43,15 @@ X = np.asarray([[0.5, -1.5, 2.0], [3.0, 0.25, -0.75]])
 ODD = np.asarray([1.0, np.nan, np.inf, -np.inf, -0.0])
 N = np.asarray([2, 0, 7, 1])
 
+
+def filled(x: np.ndarray, value: Any, offset: int = 1) -> np.ndarray:
+    """The reference of `fill_diagonal`, by NumPy's indices."""
+    result = x.copy()
+    number = len(np.diagonal(x, offset))
+    result[np.arange(number) + max(-offset, 0), np.arange(number) + max(offset, 0)] = value
+    return result
+
+
 CASES = {
     "angle, real": Case(lambda x: angle(x), (X,), lambda x: np.angle(x), ()),
     "angle, degrees": Case(lambda x: angle(x, deg=True), (X + 1j,), lambda x: np.angle(x, deg=True), ()),
@@ -57,6 +66,24 @@ CASES = {
         lambda x: create_diagonal(x, offset=2), (X,), lambda x: np.stack([np.diag(row, 2) for row in x]), (0,)
     ),
     "create_diagonal, below": Case(lambda x: create_diagonal(x, offset=-1), (ODD,), lambda x: np.diag(x, -1), ()),
+    "fill_diagonal": Case(lambda x, v: fill_diagonal(x, v, offset=1), (X, X[0, :2]), filled, (0, 1)),
+    "fill_diagonal, below": Case(
+        lambda x: fill_diagonal(x, 7, offset=-1),
+        (np.stack([X, -X, X]),),
+        lambda x: np.stack([filled(row, 7.0, -1) for row in x]),
+        (0,),
+    ),
+    "piecewise": Case(
+        lambda x: piecewise(x, [x < 0.5, x > 2.0, x > 2.5], [lambda x: -x, of(x).exp, 5]),
+        (X,),
+        lambda x: np.piecewise(x, [x < 0.5, x > 2.0, x > 2.5], [lambda x: -x, np.exp, 5]),
+        (0,),
+    ),
+    "piecewise, otherwise": Case(
+        lambda x: piecewise(x, [x < 0, x > 5], [lambda x, a: a - x, 1, lambda x, a: x * a], kwargs={"a": 3}),
+        (N - 1,),
+        lambda x: np.piecewise(x, [x < 0, x > 5], [lambda x: 3 - x, 1, lambda x: x * 3]),
+    ),
     "one_hot": Case(lambda x: one_hot(x, 3, dtype=of(x).float64), (N,), lambda x: np.eye(8)[x][:, :3], ()),
     "one_hot, first": Case(
         lambda x: one_hot(x, 3, dtype=of(x).float64, axis=0), (N,), lambda x: np.eye(8)[x][:, :3].T, ()
@@ -98,6 +125,23 @@ def test_values(library: Library, case: Case) -> None:
 @checked(CASES)
 def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
+
+
+@pytest.mark.parametrize("shape", [(0, 0), (0, 2), (3, 0), (1, 4), (4, 1), (3, 3)])
+@pytest.mark.parametrize("offset", [-5, -1, 0, 1, 5])
+def test_diagonals_of_all_shapes(library: Library, shape: tuple[int, int], offset: int) -> None:
+    x = np.ones(shape, dtype=np.int16)
+    values = -np.arange(len(np.diagonal(x, offset)), dtype=np.int8)
+    found = fill_diagonal(library.asarray(x), library.asarray(values), offset=offset)
+    library.assert_equal(found, filled(x, values, offset))
+
+
+def test_piecewise_of_values_that_others_cannot_take(eager_library: Library) -> None:
+    """Each function gets its own elements: NumPy would warn of others."""
+    xp = eager_library.xp
+    x = eager_library.asarray([-1.0, 4.0, 0.0])
+    found = piecewise(x, [x > 0.0, x < 0.0], [xp.log, xp.abs, xp.asarray(2.0, device=x.device)])
+    eager_library.assert_equal(found, np.asarray([1.0, math.log(4.0), 2.0]), rtol=1e-15)
 
 
 def test_complex_numbers(library: Library) -> None:
@@ -183,6 +227,36 @@ MISTAKES = {
     "fill_value": (lambda: nan_to_num(X1, fill_value=1j), TypeError, "nan_to_num: fill_value must be a real number"),
     "one_hot": (lambda: one_hot(X1, 3), TypeError, "one_hot: x must have an integer data type"),
     "diagonal": (lambda: create_diagonal(np.asarray(1.0)), ValueError, "create_diagonal: x must have an axis"),
+    "fill_diagonal": (lambda: fill_diagonal(X1, 0.0), ValueError, "fill_diagonal: x must have at least two axes"),
+    "fill_diagonal's values": (
+        lambda: fill_diagonal(np.ones((3, 4)), np.ones(4)),
+        ValueError,
+        r"fill_diagonal: value must broadcast to the shape of the diagonal, \(3,\), got \(4,\)",
+    ),
+    "fill_diagonal's type": (lambda: fill_diagonal(np.ones((3, 4), int), 0.5), TypeError, "value is the float 0.5"),
+    "piecewise's conditions": (lambda: piecewise(X1, X1 > 0, [1.0]), TypeError, "piecewise: condlist must be a list"),
+    "piecewise's booleans": (lambda: piecewise(X1, [X1], [1.0]), TypeError, r"condlist\[0\] must be booleans"),
+    "piecewise's shapes": (
+        lambda: piecewise(X1, [np.ones(2, bool)], [1.0]),
+        ValueError,
+        r"condlist\[0\] must broadcast to the shape of x, \(3,\), got \(2,\)",
+    ),
+    "piecewise's functions": (
+        lambda: piecewise(X1, [X1 > 0], [1.0, 2.0, 3.0]),
+        ValueError,
+        "piecewise: funclist must have 1 or 2 entries for 1 conditions, got 3",
+    ),
+    "piecewise's values": (lambda: piecewise(N, [N > 0], [0.5]), TypeError, r"funclist\[0\] is the float 0.5"),
+    "piecewise's results": (
+        lambda: piecewise(N, [N > 0], [lambda x: x / 2.0]),
+        TypeError,
+        r"piecewise: the result of funclist\[0\] has float64, which does not promote to x's int64",
+    ),
+    "piecewise's shape": (
+        lambda: piecewise(X1, [X1 > 0], [lambda x: x[:1]]),
+        ValueError,
+        r"funclist\[0\] must return an array of the shape of its argument, \(3,\), got shape \(1,\)",
+    ),
     "cond": (lambda: apply_where(X1, X1, np.sin, np.cos), TypeError, "apply_where: cond must be booleans"),
     "neither": (lambda: apply_where(X1 > 0, X1, np.sin), TypeError, "apply_where: takes either a second function or"),
     "shape": (

@@ -10,7 +10,7 @@ from ._namespace import describe, is_concrete
 from .common import is_writeable_array
 from .typing import Array, ArrayLike, Namespace
 
-__all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "rad2deg"]
+__all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "piecewise", "rad2deg"]
 __dir__ = __all__.copy
 
 
@@ -200,3 +200,93 @@ def _of_shape(name: str, found: Any, shape: tuple[int, ...]) -> Array:
         got = f"shape {tuple(found.shape)}" if _arguments.is_array(found) else describe(found)
         raise ValueError(f"apply_where: {name} must return an array of the shape of its arguments, {shape}, got {got}")
     return found
+
+
+def piecewise(
+    x: Array,
+    condlist: Sequence[Array],
+    funclist: Sequence[Callable[..., Array] | ArrayLike],
+    /,
+    *,
+    kwargs: Mapping[str, Any] | None = None,
+) -> Array:
+    """Apply a different elementwise function, or a value, where each of several conditions holds.
+
+    Args:
+        x: The argument of the functions: an array of any data type.
+        condlist: The conditions: arrays of booleans whose shape broadcasts to that of `x`. Where several hold, the
+            last one counts.
+        funclist: A function or a value for each condition, and optionally another one for elements for which none
+            holds; by default, these are 0. Functions return an array of the shape of their argument. Values are numbers
+            or arrays of shape (). All must promote to the data type of `x`.
+        kwargs: More keyword arguments for the functions, passed unchanged.
+
+    Returns:
+        An array of the shape and data type of `x`.
+
+    Raises:
+        TypeError: An argument of the wrong type, a condition that is not boolean, or a result or value that does not
+            promote to the data type of `x`.
+        ValueError: The numbers of conditions and functions don't fit, or shapes differ.
+
+    Which elements a function gets, and the derivatives of those not used, are as in `apply_where`.
+
+    Source: `numpy.piecewise`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([-2.0, 1.0, 4.0])
+    >>> piecewise(x, [x < 0.0, x > 2.0], [lambda x: -x, np.sqrt, 7.0])
+    array([2., 7., 2.])
+    """
+    if not isinstance(condlist, (list, tuple)) or not condlist:
+        raise TypeError(f"piecewise: condlist must be a list of one or more arrays, got {describe(condlist)}")
+    if not isinstance(funclist, (list, tuple)):
+        raise TypeError(f"piecewise: funclist must be a list of functions and values, got {describe(funclist)}")
+    xp = _arguments.namespace_of("piecewise", x=x, **{f"condlist[{i}]": c for i, c in enumerate(condlist)})
+    number = len(condlist)
+    if len(funclist) not in (number, number + 1):
+        raise ValueError(
+            f"piecewise: funclist must have {number} or {number + 1} entries for {number} conditions, got "
+            f"{len(funclist)}"
+        )
+    shape = tuple(x.shape)
+    for i, condition in enumerate(condlist):
+        if _arguments.kind(xp, condition.dtype) != "bool":
+            raise TypeError(f"piecewise: condlist[{i}] must be booleans, got {condition.dtype}")
+        if not _arguments.broadcasts_to(tuple(condition.shape), shape):
+            raise ValueError(
+                f"piecewise: condlist[{i}] must broadcast to the shape of x, {shape}, got {tuple(condition.shape)}"
+            )
+    options = dict(kwargs or {})
+    result = xp.zeros_like(x)
+    entries = list(zip(condlist, funclist))
+    if len(funclist) > number:
+        some = condlist[0]
+        for condition in condlist[1:]:
+            some = some | condition
+        entries.append((~some, funclist[-1]))
+    for i, (condition, entry) in enumerate(entries):
+        piece = _piece(xp, f"funclist[{i}]", x, entry, options)
+        condition = xp.broadcast_to(condition, shape)
+        result = apply_where(condition, (x, result), piece, lambda x, before: before)
+    return result
+
+
+def _piece(xp: Any, name: str, x: Array, entry: Any, options: dict[str, Any]) -> Callable[[Array, Array], Array]:
+    """Return a function of the argument and the result so far, with the data type of the argument."""
+    if not callable(entry):
+        _arguments.scalar("piecewise", name, xp, entry, x, "x")
+
+    def piece(argument: Array, before: Array) -> Array:
+        if not callable(entry):
+            value = entry if _arguments.is_array(entry) else xp.full((), entry, dtype=x.dtype, device=device_of(x))
+            return xp.broadcast_to(xp.astype(value, x.dtype, copy=False), argument.shape)
+        found = entry(argument, **options)
+        if not _arguments.is_array(found) or tuple(found.shape) != tuple(argument.shape):
+            got = f"shape {tuple(found.shape)}" if _arguments.is_array(found) else describe(found)
+            takes = tuple(argument.shape)
+            raise ValueError(f"piecewise: {name} must return an array of the shape of its argument, {takes}, got {got}")
+        _arguments.castable("piecewise", f"the result of {name}", xp, found, x, "x")
+        return xp.astype(found, x.dtype, copy=False)
+
+    return piece

@@ -1,4 +1,4 @@
-"""Changes of shape: padding and tiling to a size, broadcasting by position, batches."""
+"""Changes of shape: padding and tiling to a size, broadcasting by position, batches. Changes of diagonals."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal
@@ -7,7 +7,7 @@ from . import _arguments
 from ._namespace import array_namespace
 from .typing import Array, ArrayLike
 
-__all__ = ["atleast_nd", "broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
+__all__ = ["atleast_nd", "broadcast_in_dim", "fill_diagonal", "pad_to", "tile_to", "to_batched"]
 __dir__ = __all__.copy
 
 
@@ -160,6 +160,64 @@ def broadcast_in_dim(x: Array, /, shape: int | Sequence[int], *, axes: int | Seq
     for position, size in zip(positions, own):
         aligned[position] = size
     return xp.broadcast_to(xp.reshape(x, tuple(aligned)), sizes)
+
+
+def fill_diagonal(x: Array, value: ArrayLike, /, *, offset: int = 0) -> Array:
+    """Return matrices with other values on a diagonal.
+
+    Args:
+        x: An array of shape `(*batch, m, n)`, of any data type.
+        value: The values on the diagonal: a number, or an array that broadcasts to the shape of the diagonal,
+            `(*batch, k)`, and promotes to the data type of `x`.
+        offset: The diagonal: above the main one if positive, below it if negative.
+
+    Returns:
+        A new array of the shape and data type of `x`.
+
+    Raises:
+        TypeError: `x` is not an array, `value` doesn't promote to its data type or is of another library, or `offset`
+            is not an integer.
+        ValueError: `x` has fewer than two axes, `value` doesn't broadcast, or lies on another device.
+        OverflowError: `value` is an integer out of the range of the data type of `x`.
+
+    Source: `numpy.fill_diagonal`, for matrices, which it overwrites.
+
+    >>> import numpy as np
+    >>> fill_diagonal(np.zeros((2, 3)), np.asarray([1.0, 2.0]), offset=1)
+    array([[0., 1., 0.],
+           [0., 0., 2.]])
+    """
+    xp = _arguments.namespace_of("fill_diagonal", x=x)
+    offset = _arguments.integer("fill_diagonal", "offset", offset)
+    shape = _arguments.known_shape("fill_diagonal", "x", x)
+    if len(shape) < 2:
+        raise ValueError(f"fill_diagonal: x must have at least two axes, got the shape {shape}")
+    *batch, m, n = shape
+    device = _arguments.device_of(x)
+    filled: Any = value
+    if _arguments.is_array(filled):
+        xp = _arguments.together("fill_diagonal", x=x, value=filled)
+    _arguments.castable("fill_diagonal", "value", xp, filled, x, "x")
+    if not _arguments.is_array(filled):
+        filled = xp.full((), filled, dtype=x.dtype, device=device)
+    first = max(-offset, 0)  # the first row of the diagonal
+    size = max(min(m - first, n - max(offset, 0)), 0)
+    if not _arguments.broadcasts_to(tuple(filled.shape), (*batch, size)):
+        raise ValueError(
+            f"fill_diagonal: value must broadcast to the shape of the diagonal, {(*batch, size)}, got "
+            f"{tuple(filled.shape)}"
+        )
+    filled = xp.astype(filled, x.dtype, copy=False)
+    if filled.ndim:
+        # Align the values with rows.
+        filled = xp.broadcast_to(filled, (*filled.shape[:-1], size))
+        before, after = (
+            xp.zeros((*filled.shape[:-1], number), dtype=x.dtype, device=device)
+            for number in (min(first, m), m - size - min(first, m))
+        )
+        filled = xp.expand_dims(xp.concat([before, filled, after], axis=-1), axis=-1)
+    mask = xp.astype(xp.eye(m, n, k=offset, dtype=xp.int8, device=device), xp.bool)
+    return xp.where(mask, filled, x)
 
 
 def to_batched(
