@@ -164,6 +164,8 @@ METHODS = [
     "midpoint",
     "nearest",
     "inverted_cdf",
+    "averaged_inverted_cdf",
+    "closest_observation",
     "interpolated_inverted_cdf",
     "hazen",
     "weibull",
@@ -561,6 +563,72 @@ def on_holes(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return made
 
 
+WEIGHTED = ("inverted_cdf", "averaged_inverted_cdf")
+FRACTIONS = [0.0, 0.1, 0.25, 0.5, 0.75, 1.0]
+
+
+@pytest.mark.parametrize("method", WEIGHTED)
+@pytest.mark.parametrize("skips", [False, True])
+def test_weights_are_numbers_of_occurrences(library: Library, method: Any, skips: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.integers(0, 9, (4, 10)).astype(float)
+    weights = rng.integers(0, 3, (4, 10)).astype(float)
+    weights[0, :4] = weights[1, -4:] = weights[2] = 0.0
+    function = statistics.quantile
+    if skips:
+        function = statistics.nanquantile
+        x[3, :2], x[0, 4] = np.nan, np.nan
+    for axis in (None, 1):
+        rows = zip(x.reshape(1, -1), weights.reshape(1, -1)) if axis is None else zip(x, weights)
+        repeated = [np.repeat(row, each.astype(int)) for row, each in rows]
+        with quiet():
+            quantile = np.nanquantile if skips else np.quantile
+            expected = [quantile(r, FRACTIONS, method=method) if r.size else np.full(6, np.nan) for r in repeated]
+        wanted = np.stack(expected, axis=-1)[..., 0] if axis is None else np.stack(expected, axis=-1)
+        for scale in (1.0, 0.125):
+            found = function(
+                library.asarray(x), FRACTIONS, axis=axis, method=method, weights=library.asarray(weights * scale)
+            )
+            library.assert_equal(found, wanted)
+
+
+def test_weights_of_an_axis(library: Library) -> None:
+    rng = np.random.default_rng(0)
+    x, weights = rng.normal(size=(3, 10, 2)), rng.random(10)
+    options: Any = {"axis": 1, "method": "inverted_cdf", "keepdims": True}
+    expected = np.quantile(x, FRACTIONS, weights=weights, **options)
+    for q in (FRACTIONS, library.asarray(np.asarray(FRACTIONS))):
+        found = statistics.quantile(library.asarray(x), q, weights=library.asarray(weights), **options)
+        library.assert_equal(found, expected)
+
+
+def test_weights_that_have_no_quantile(library: Library) -> None:
+    """NaN counts with the weight 0 too; negative weights raise if they are concrete, and are NaN otherwise."""
+    x = library.asarray(np.asarray([[1.0, np.nan], [1.0, 2.0]]))
+    weights = library.asarray(np.asarray([1.0, 0.0]))
+    found = statistics.quantile(x, 0.5, axis=1, method="inverted_cdf", weights=weights)
+    library.assert_equal(found, np.asarray([np.nan, 1.0]))
+    found = statistics.quantile(x[:, :0], 0.5, axis=1, method="inverted_cdf", weights=weights[:0])
+    library.assert_equal(found, np.full(2, np.nan))
+    negative = library.asarray(np.asarray([2.0, -1.0]))
+    if library.lazy:
+        found = statistics.quantile(x, 0.5, axis=1, method="inverted_cdf", weights=negative)
+        library.assert_equal(found, np.full(2, np.nan))
+    else:
+        with pytest.raises(ValueError, match="quantile: weights must be finite and not negative"):
+            statistics.quantile(x, 0.5, axis=1, method="inverted_cdf", weights=negative)
+
+
+def test_mistakes_with_weights() -> None:
+    x = np.ones((2, 3))
+    with pytest.raises(ValueError, match="quantile: method must be 'inverted_cdf' or 'averaged_inverted_cdf' if"):
+        statistics.quantile(x, 0.5, weights=x)
+    with pytest.raises(ValueError, match=r"nanquantile: weights must have the shape \\(2, 3\\), got \\(3,\\)"):
+        statistics.nanquantile(x, 0.5, method="inverted_cdf", weights=x[0])
+    with pytest.raises(TypeError, match="quantile: weights must have a real floating-point"):
+        statistics.quantile(x, 0.5, method="inverted_cdf", weights=x > 0)
+
+
 CASES: dict[str, Case] = {
     **{
         name: Case(on_holes(lambda x, name=name: getattr(statistics, name)(x, axis=-1)), (X,), differentiable=(0,))
@@ -575,6 +643,17 @@ CASES: dict[str, Case] = {
         lambda x: statistics.quantile(x, 0.4, method="nearest", keepdims=True), (X,), differentiable=(0,)
     ),
     "nanquantile": Case(on_holes(lambda x: statistics.nanquantile(x, [0.1, 0.8], axis=0)), (X,), differentiable=(0,)),
+    "quantile, averaged": Case(
+        lambda x: statistics.quantile(x, [0.2, 0.5, 0.9], axis=0, method="averaged_inverted_cdf"),
+        (X,),
+        lambda x: np.quantile(x, [0.2, 0.5, 0.9], axis=0, method="averaged_inverted_cdf"),
+        differentiable=(0,),
+    ),
+    "quantile with weights": Case(
+        lambda x, w: statistics.quantile(x, [0.2, 0.7], axis=-1, method="averaged_inverted_cdf", weights=w),
+        (X, W),
+        differentiable=(0,),
+    ),
     "median": Case(lambda x: statistics.median(x, axis=0), (X,), differentiable=(0,)),
     "reduce": Case(lambda x: statistics.reduce(x, lambda a, b: a * b, 2.0, axis=-1), (X,), differentiable=(0,)),
     "reduce from an array": Case(

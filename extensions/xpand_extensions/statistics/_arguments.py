@@ -73,6 +73,23 @@ def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float |
     return q
 
 
+def check_weights(function: str, x: Array, weights: Array, axes: tuple[int, ...]) -> None:
+    """Check weights: of the shape of `x`, or with one axis, for the only one of `axes`.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or no real floating-point data type.
+        ValueError: Another shape, or arrays on two devices.
+    """
+    xp = checks.together(function, x=x, weights=weights)
+    checks.dtype(function, "weights", xp, weights, checks.REAL)
+    allowed = [tuple(x.shape), *([(x.shape[axes[0]],)] if len(axes) == 1 else [])]
+    if tuple(weights.shape) not in allowed:
+        raise ValueError(
+            f"{function}: weights must have the shape {' or '.join(map(str, dict.fromkeys(allowed)))}, got "
+            f"{tuple(weights.shape)}"
+        )
+
+
 def number(function: str, name: str, value: Any) -> float:
     """Check an option that is a finite number.
 

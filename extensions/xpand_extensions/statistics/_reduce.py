@@ -8,7 +8,7 @@ from xpand.extend import Array, ArrayLike, Axis, checks
 from .._dispatch import pluggable
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
-from ._arguments import axes as checked_axes, number, reduced
+from ._arguments import axes as checked_axes, check_weights, number, reduced
 
 
 @clean_tracebacks
@@ -117,14 +117,7 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
     """
     axes = reduced("average", checks.FLOATING, x, axis, keepdims)
     if weights is not None:
-        xp = checks.together("average", x=x, weights=weights)
-        checks.dtype("average", "weights", xp, weights, checks.REAL)
-        allowed = [tuple(x.shape), *([(x.shape[axes[0]],)] if len(axes) == 1 else [])]
-        if tuple(weights.shape) not in allowed:
-            raise ValueError(
-                f"average: weights must have the shape {' or '.join(map(str, dict.fromkeys(allowed)))}, got "
-                f"{tuple(weights.shape)}"
-            )
+        check_weights("average", x, weights, axes)
     return average.native(x, weights)(x, axis=axes, weights=weights, keepdims=keepdims)
 
 

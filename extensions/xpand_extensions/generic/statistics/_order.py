@@ -6,6 +6,7 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
+from xpand_extensions.sorting import searchsorted
 
 from .._last_axis import as_last
 
@@ -22,9 +23,28 @@ _PLOTTING: Final[dict[str, tuple[float, float]]] = {
     "normal_unbiased": (3 / 8, 3 / 8),
 }
 """Parameters alpha and beta of Hyndman and Fan: element k of n is the quantile (k - alpha) / (n + 1 - alpha - beta)."""
+_SELECTING: Final = {
+    "lower": "floor",
+    "higher": "ceil",
+    "nearest": "round",
+    "inverted_cdf": "floor",
+    "closest_observation": "floor",
+}
+"""The methods that select an element, with the function that rounds its position."""
 
 
-def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(
+    x: Array,
+    /,
+    q: Any,
+    *,
+    axis: Any = None,
+    method: Any = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Array:
+    if weights is not None:
+        return _weighted(x, q, weights, axis, method, keepdims, skips_nan=False)
     xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
@@ -39,7 +59,18 @@ def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", k
     return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
 
 
-def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def nanquantile(
+    x: Array,
+    /,
+    q: Any,
+    *,
+    axis: Any = None,
+    method: Any = "linear",
+    keepdims: bool = False,
+    weights: Array | None = None,
+) -> Array:
+    if weights is not None:
+        return _weighted(x, q, weights, axis, method, keepdims, skips_nan=True)
     xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
@@ -53,6 +84,42 @@ def nanquantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear"
     high_values = None if high is None else xp.take_along_axis(ordered, high, axis=-1)
     result = between(xp, xp.take_along_axis(ordered, low, axis=-1), high_values, part)
     return arranged(xp, without(xp, result, number == 0, q), x, q, axis, keepdims)
+
+
+def _weighted(x: Array, q: Any, weights: Array, axis: Any, method: str, keepdims: bool, *, skips_nan: bool) -> Array:
+    """Select the elements at which the sum of the weights of sorted elements reaches each fraction of the whole."""
+    xp = array_namespace(x, weights) if isinstance(q, (float, tuple)) else array_namespace(x, q, weights)
+    q = as_array(xp, x, q)
+    if weights.ndim != x.ndim:
+        weights = xp.reshape(weights, tuple([size if i in axis else 1 for i, size in enumerate(x.shape)]))
+    flat, weights = as_last(xp, x, axis), as_last(xp, xp.broadcast_to(weights, x.shape), axis)
+    if not flat.shape[-1]:
+        return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
+    nan = xp.isnan(flat)
+    if skips_nan:
+        weights = xp.where(nan, xp.zeros_like(weights), weights)
+    flat = xp.where(nan, math.inf, flat)
+    order = xp.argsort(flat, axis=-1)
+    ordered = xp.take_along_axis(flat, order, axis=-1)
+    sums = xp.cumulative_sum(xp.astype(xp.take_along_axis(weights, order, axis=-1), q.dtype), axis=-1)
+    whole = sums[..., -1:]
+    undefined = ~((whole > 0) & (whole < math.inf) & xp.all(weights >= 0, axis=-1, keepdims=True))
+    if not skips_nan:
+        undefined = undefined | xp.any(nan, axis=-1, keepdims=True)
+    sums = xp.where(undefined, xp.ones_like(sums), sums)
+    fractions = xp.reshape(q, (-1,))
+    wanted = xp.where(undefined, xp.ones_like(whole), whole) * xp.where(fractions >= 0, fractions, 0.0)
+    search = searchsorted.native(sums, wanted)
+    # Elements of weight 0 at either end are not selected.
+    first = search(sums, xp.zeros_like(wanted), side="right")
+    last = search(sums, xp.broadcast_to(sums[..., -1:], wanted.shape), side="left")
+    low = xp.minimum(xp.maximum(search(sums, wanted, side="left"), first), last)
+    result = xp.take_along_axis(ordered, low, axis=-1)
+    if method == "averaged_inverted_cdf":
+        high = xp.minimum(search(sums, wanted, side="right"), last)
+        half = xp.full(wanted.shape, 0.5, dtype=q.dtype, device=checks.device_of(x))
+        result = between(xp, result, xp.take_along_axis(ordered, xp.maximum(high, low), axis=-1), half)
+    return arranged(xp, without(xp, result, undefined, q), x, q, axis, keepdims)
 
 
 def as_array(xp: Namespace, x: Array, q: Any) -> Array:
@@ -73,8 +140,13 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
         None if the method selects an element.
     """
     q = xp.where((q >= 0) & (q <= 1), q, xp.zeros_like(q))
+    upper = None
     if method == "inverted_cdf":
         position = xp.ceil(size * q) - 1
+    elif method == "averaged_inverted_cdf":
+        position, upper = xp.ceil(size * q) - 1, xp.floor(size * q)
+    elif method == "closest_observation":
+        position = xp.round(size * q) - 1  # of two equally near elements, the one with an even number
     else:
         alpha, beta = _PLOTTING[method]
         # Avoid the rounding of terms that cancel for the first five methods.
@@ -82,9 +154,12 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
     zero = xp.zeros_like(position)
     position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
     integers = index_dtype(xp, checks.device_of(q))
-    choose = {"lower": xp.floor, "inverted_cdf": xp.floor, "nearest": xp.round, "higher": xp.ceil}.get(method)
+    choose = _SELECTING.get(method)
     if choose is not None:
-        return xp.astype(choose(position), integers), None, None
+        return xp.astype(getattr(xp, choose)(position), integers), None, None
+    if upper is not None:
+        upper = xp.minimum(xp.maximum(upper, zero), zero + (size - 1))
+        return xp.astype(position, integers), xp.astype(upper, integers), (upper - position) / 2
     lower, upper = xp.floor(position), xp.ceil(position)
     part = (upper - lower) / 2 if method == "midpoint" else position - lower
     return xp.astype(lower, integers), xp.astype(upper, integers), part

@@ -11,11 +11,13 @@ from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.statistics._arguments import with_initial
 
 
-def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(
+    x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False, weights: Any = None
+) -> Array:
     flat = as_last(np, x, axis)
     if isinstance(q, float) and method == "linear" and flat.shape[-1]:
         return _quantile(flat, q).reshape(order.shape(x, (), axis, keepdims))
-    return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
+    return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
 
 
 def _quantile(x: Array, q: float) -> Array:

@@ -19,10 +19,12 @@ from xpand_extensions.statistics._arguments import with_initial
 from ._plain import is_on_host
 
 
-def quantile(x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+def quantile(
+    x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False, weights: Any = None
+) -> Array:
     flat = as_last(xp, x, axis)
     if not isinstance(q, float) or method != "linear" or not flat.shape[-1]:
-        return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
+        return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
     low, high, part = order.position(q, flat.shape[-1])
     ordered = torch.sort(flat, dim=-1).values
     result, last = ordered[..., low], ordered[..., -1]
