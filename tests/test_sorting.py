@@ -187,6 +187,20 @@ def test_searchsorted_promotes(library: Library) -> None:
         library.assert_equal(result, np.asarray(0 if value < 1 else 2))
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "float64"])
+def test_lexsort(library: Library, dtype: str) -> None:
+    for shape in ((3, 8), (1, 5), (2, 4, 5), (2, 0), (2, 3, 0)):
+        keys = np.random.default_rng(0).integers(0, 3, shape).astype(dtype)
+        if dtype[0] == "f" and keys.size:
+            keys[0, ..., 1:3], keys[-1, ..., 0], keys[-1, ..., -1] = np.nan, np.nan, -0.0
+        for axis in range(-1, len(shape) - 1):
+            expected = np.lexsort(keys, axis=axis)
+            library.assert_equal(sorting.lexsort(library.asarray(keys), axis=axis), expected)
+            library.assert_equal(sorting.lexsort([library.asarray(key) for key in keys], axis=axis), expected)
+    mixed = [np.asarray([2, 1, 2], dtype="int16"), np.asarray([0.5, 0.5, 0.25])]
+    library.assert_equal(sorting.lexsort(list(map(library.asarray, mixed))), np.lexsort(mixed))
+
+
 SWITCHES = {"return_index": True, "return_inverse": True, "return_counts": True}
 
 
@@ -256,6 +270,11 @@ CASES = {
     ),
     "searchsorted in rows": Case(
         sorting.searchsorted, (SORTED, X), lambda a, v: reference_search(a, v, "left"), maps=True
+    ),
+    "lexsort": Case(
+        lambda x, y: sorting.lexsort([x, y], axis=0),
+        (X[:, :4], np.asarray([[1, 0, 2, 2], [1, 1, 0, 2]])),
+        lambda x, y: np.lexsort([x, y], axis=0),
     ),
     "unique": Case(
         lambda x: sorting.unique(x, size=9, fill_value=-1.0, **SWITCHES)[0],
@@ -353,6 +372,12 @@ BAD = {
     "no last axis": ("searchsorted", lambda f, x: f(np.ones((2, 3)), x[0, ...]), ValueError, "must broadcast together"),
     "sorter": ("searchsorted", lambda f, x: f(x, x, sorter=np.asarray([0])), ValueError, "sorter must have the shape"),
     "real sorter": ("searchsorted", lambda f, x: f(x, x, sorter=x), TypeError, "sorter must have an integer data type"),
+    "no keys": ("lexsort", lambda f, x: f([]), ValueError, "keys must hold at least one key"),
+    "one number": ("lexsort", lambda f, x: f(x[0, ...]), ValueError, "keys must have an axis of keys"),
+    "a number": ("lexsort", lambda f, x: f(3), TypeError, "keys must be an array or a list of arrays, got int"),
+    "shapes of keys": ("lexsort", lambda f, x: f([x, x[:2]]), ValueError, "keys must have one shape, got (2,), (3,)"),
+    "complex keys": ("lexsort", lambda f, x: f([x + 1j]), TypeError, "integer or real floating-point"),
+    "axis of keys": ("lexsort", lambda f, x: f([x], axis=1), ValueError, "axis=1 is out of range"),
     "fill only": ("unique", lambda f, x: f(x, fill_value=0.0), ValueError, "give size too"),
     "fill": ("unique", lambda f, x: f(x, size=1, fill_value=x), TypeError, "fill_value must be a Python scalar"),
     "complex fill": ("unique", lambda f, x: f(x, size=1, fill_value=1j), TypeError, "does not promote"),
