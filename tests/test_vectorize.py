@@ -13,7 +13,8 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import total
 from xpand_extensions.autodiff import grad
-from xpand_extensions.vmap import vectorize, vmap
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import apply_along_axis, vectorize, vmap
 
 X = np.arange(24.0).reshape(2, 3, 4) ** 1.5
 
@@ -204,3 +205,48 @@ def test_none_has_no_core_dimensions(able: Library) -> None:
     able.assert_equal(vectorize(lambda x, y: total(x), signature="(n),()->()")(x, None), X.sum(axis=-1), rtol=1e-14)
     with pytest.raises(ValueError, match=r"argument 1 is None, and must have the core dimensions \(m\)"):
         vectorize(lambda x, y: x, signature="(n),(m)->(n)")(x, None)
+
+
+ALONG = {
+    "a vector": (lambda xp, row: row[:2] * 2.0, lambda row: row[:2] * 2.0),
+    "a matrix": (lambda xp, row: row[:2, None] * row[None, 1:], lambda row: row[:2, None] * row[None, 1:]),
+    "a number": (lambda xp, row: xp.sum(row), np.sum),
+}
+
+
+@pytest.mark.parametrize("name", ALONG)
+def test_along_an_axis(able: Library, name: str) -> None:
+    mine, reference = ALONG[name]
+    for x in (X, X[0], X[0, :, 0]):
+        for axis in range(-x.ndim, x.ndim):
+            found = apply_along_axis(lambda row: mine(xpand.array_namespace(row), row), axis, able.asarray(x))
+            able.assert_equal(found, np.asarray(np.apply_along_axis(reference, axis, x)), rtol=1e-14)
+
+
+def test_along_an_axis_with_further_arguments(library: Library) -> None:
+    found = apply_along_axis(lambda row, a, b=0.0: row * a + b, 0, library.asarray(X), 3.0, b=1.0)
+    library.assert_equal(found, X * 3.0 + 1.0)
+
+
+def test_along_an_axis_under_transformations(eager_library: Library) -> None:
+    if eager_library.id in ("numpy", "jax"):
+        function = lambda x: apply_along_axis(lambda row: row[::-1] * row[0], 1, x)
+        expected = X[:, ::-1] * X[:, :1]
+        x = eager_library.asarray(X)
+        eager_library.assert_equal(jit(function)(x), expected)
+        eager_library.assert_equal(vmap(function)(x[:, None]), expected[:, None])
+        gradient = grad(lambda x: total(function(x)))(x)
+        wanted = np.broadcast_to(X[:, :1], X.shape).copy()
+        wanted[:, 0] += X.sum(axis=1)
+        eager_library.assert_equal(gradient, wanted, rtol=1e-14)
+
+
+def test_mistakes_along_an_axis() -> None:
+    with pytest.raises(TypeError, match="apply_along_axis: function"):
+        apply_along_axis(3, 0, X)
+    with pytest.raises(TypeError, match="apply_along_axis: x must be an array"):
+        apply_along_axis(np.sum, 0, [1.0])
+    with pytest.raises(ValueError, match="apply_along_axis: axis=3 is out of range"):
+        apply_along_axis(np.sum, 3, X)
+    with pytest.raises(ValueError, match="apply_along_axis: x must have slices along axis 0"):
+        apply_along_axis(np.sum, 0, X[:, :0])

@@ -13,11 +13,12 @@ from ._custom import custom_vmap, sequential_vmap
 from ._mapping import mapped as mapped, vmap
 from ._names import axis_around as axis_around
 from ._parallel import pmap
-from ._vectorize import vectorize
+from ._vectorize import apply_along_axis, vectorize
 
 __all__ = [
     "all_gather",
     "all_to_all",
+    "apply_along_axis",
     "axis_index",
     "axis_size",
     "custom_vmap",

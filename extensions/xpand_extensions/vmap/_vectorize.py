@@ -1,5 +1,6 @@
 """Vectorization of functions of arrays with few axes: NumPy's generalised universal functions."""
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
@@ -84,6 +85,49 @@ def vectorize(
         return _over_loops(of_core, arrays, [len(names) for names in dimensions.values()])
 
     return over_loops
+
+
+def apply_along_axis(function: Callable[..., Array], axis: int, x: Array, /, *args: Any, **kwargs: Any) -> Array:
+    """Apply a function of an array with one axis to all slices along an axis, by `vmap`.
+
+    Args:
+        function: Takes an array with one axis, and returns an array of any shape.
+        axis: The axis of `x` along which the slices lie.
+        x: An array with one or more axes, of any data type.
+        *args: Further arguments of `function`, passed unchanged.
+        **kwargs: Keyword arguments of `function`, passed unchanged.
+
+    Returns:
+        An array with the axes of the function's result in place of the axis.
+
+    Raises:
+        TypeError: `function` can't be called, `x` is not an array, or `axis` is not an integer; or (`UnsupportedError`)
+            the library has no `vmap`.
+        ValueError: There is no such axis, or there are no slices.
+
+    Source: `numpy.apply_along_axis`, `jax.numpy.apply_along_axis`.
+
+    >>> import numpy as np
+    >>> apply_along_axis(lambda row: row[:2] - row[-1], 1, np.asarray([[1, 2, 3], [4, 6, 8]]))
+    array([[-2, -1],
+           [-4, -2]])
+    """
+    checks.function("apply_along_axis", function, "function")
+    xp = checks.namespace_of("apply_along_axis", x=x)
+    axis = checks.axis("apply_along_axis", axis, x.ndim)
+    rows = xp.moveaxis(x, axis, -1)
+    lead = rows.shape[:-1]
+    if 0 in lead:
+        raise ValueError(f"apply_along_axis: x must have slices along axis {axis}, got the shape {tuple(x.shape)}")
+    if not lead:
+        return function(x, *args, **kwargs)
+    slices = xp.reshape(rows, (math.prod(lead), rows.shape[-1]))
+    found = vmap(lambda row: function(row, *args, **kwargs))(slices)
+    own = found.ndim - 1
+    found = xp.reshape(found, (*lead, *found.shape[1:]))
+    # The axes of the result are last. They go to the position of the axis.
+    order = (*range(axis), *range(len(lead), len(lead) + own), *range(axis, len(lead)))
+    return found if axis == len(lead) else xp.permute_dims(found, order)
 
 
 def _arrays(args: Sequence[Any], own: Iterable[int]) -> list[Array]:
