@@ -190,6 +190,16 @@ CASES = {
         differentiable=(1,),
         atol=1e-14,
     ),
+    "interp, a batch of points": Case(
+        lambda x, p, f: interpolation.interp(x, p, f, left=0.5),
+        (
+            np.asarray([0.1, 2.3, 4.4, -1.0]),
+            np.asarray([[0.0, 1.5, 4.0], [0.3, 2.0, 2.5]]),
+            np.asarray([1.0, 3.0, 2.0]),
+        ),
+        lambda x, p, f: np.stack([np.interp(x, row, f, left=0.5) for row in p]),
+        differentiable=(0, 1, 2),
+    ),
     "interp, periodic": Case(
         lambda x, p, f: interpolation.interp(x, p, f, period=3.7),
         (LINE + 0.05, POINTS[[2, 0, 3, 4, 1]], normal(5)),
@@ -313,6 +323,35 @@ def test_periodic_functions_have_no_value_at_infinity(library: Library) -> None:
     library.assert_equal(result, [np.nan, 2.0, np.nan, np.nan])
 
 
+@pytest.mark.parametrize("size", [1, 2, 6])
+@pytest.mark.parametrize("options", [{}, {"left": -7.0, "right": 9.0}, {"period": 1.75}], ids=str)
+def test_interp_between_points_of_each_function(library: Library, size: int, options: dict[str, float]) -> None:
+    rng = np.random.default_rng(size)
+    x = rng.normal(size=(2, 5)) * 3
+    for of_points, of_values in (((3,), (3,)), ((3,), ()), ((2, 1), (3,)), ((3,), (2, 1)), ((1,), (3,))):
+        points, values = np.sort(rng.normal(size=(*of_points, size))), rng.normal(size=(*of_values, size))
+        x[1, 1] = points.flat[0]
+        batch = np.broadcast_shapes(of_points, of_values)
+        whole = [np.broadcast_to(array, (*batch, size)) for array in (points, values)]
+        expected = np.empty((*batch, *x.shape))
+        for i in np.ndindex(batch):
+            expected[i] = np.interp(x, whole[0][i], whole[1][i], **options)
+        found = interpolation.interp(*map(library.asarray, (x, points, values)), **options)
+        library.assert_equal(found, expected, rtol=1e-12, atol=1e-12)
+
+
+def test_lanes_of_interp_with_a_batch_of_points(eager_library: Library) -> None:
+    """Lanes come before the batches of points and of values, whichever are mapped."""
+    rng = np.random.default_rng(0)
+    x, points, values = rng.normal(size=(4, 5)), np.sort(rng.normal(size=(4, 3, 6))), rng.normal(size=(4, 6))
+    for mapped in ((None, 0, 0), (0, None, None), (None, None, 0), (None, 0, None), (0, 0, 0)):
+        given = [array if axis == 0 else array[0] for array, axis in zip((x, points, values), mapped)]
+        whole = [array if axis == 0 else np.stack([array] * 4) for array, axis in zip(given, mapped)]
+        expected = np.stack([[np.interp(a, row, f) for row in p] for a, p, f in zip(*whole)])
+        found = vmap(interpolation.interp, mapped)(*map(eager_library.asarray, given))
+        eager_library.assert_equal(found, expected, rtol=1e-12, atol=1e-12)
+
+
 def test_interp_batches(library: Library) -> None:
     x, points, values = normal(2, 3), np.asarray([-1.0, 0.0, 1.0]), normal(4, 2, 3, seed=1)
     result = interpolation.interp(library.asarray(x), library.asarray(points), library.asarray(values), right=0.0)
@@ -349,7 +388,8 @@ def test_bad_samples(grid: Any, coordinates: Any, options: Any, error: Any, mess
         ((1.0, POINTS, POINTS), {}, TypeError, "x must be an array"),
         ((LINE, POINTS.astype(int), POINTS), {}, TypeError, "points must have"),
         ((LINE, POINTS, POINTS.astype(int)), {}, TypeError, "values must have a floating-point data type"),
-        ((LINE, POINTS[None], POINTS), {}, ValueError, r"points must have the shape \(n,\)"),
+        ((LINE, POINTS[0, ...], POINTS), {}, ValueError, r"points must have the shape \(\*batch, n\)"),
+        ((LINE, np.ones((2, 3)), np.ones((4, 3))), {}, ValueError, "takes arrays that broadcast together"),
         ((LINE, POINTS[:0], POINTS[:0]), {}, ValueError, "with n at least 1"),
         ((LINE, POINTS, POINTS[:2]), {}, ValueError, r"values must have the shape \(\*batch, 5\)"),
         ((LINE, POINTS, POINTS), {"left": "0"}, TypeError, "left must be int or float, or None, got '0'"),

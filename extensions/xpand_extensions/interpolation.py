@@ -79,9 +79,11 @@ def interp(
 
     Args:
         x: The points at which to evaluate: any shape, a real floating-point data type.
-        points: The points with given values: of shape `(n,)`, `n` at least 1, increasing unless `period` is given. The
-            order isn't checked. Equal neighbours make a jump; the value at the jump is that on its right.
-        values: The values at `points`: of shape `(*batch, n)`, a real or complex floating-point data type.
+        points: The points with given values: of shape `(n,)`, or `(*batch, n)` for other points of each function, with
+            `n` at least 1; increasing unless `period` is given. The order isn't checked. Equal neighbours make a jump;
+            the value at the jump is that on its right.
+        values: The values at `points`: of shape `(*batch, n)`, a real or complex floating-point data type. The batches
+            of points and values broadcast.
         left: The value below the first point; None: the value at the first point.
         right: The value above the last point; None: the value at the last point.
         period: The period of the functions. If given, `points` may have any order, and `left` and `right` are ignored.
@@ -149,13 +151,14 @@ def _check_interp(
     shape = checks.known_shape(function, "points", points)
     checks.known_shape(function, "x", x)
     given = checks.known_shape(function, "values", values)
-    if len(shape) != 1 or not shape[0]:
-        raise ValueError(f"{function}: points must have the shape (n,), with n at least 1, got {shape}")
-    if given[-1:] != shape:
+    if not shape or not shape[-1]:
+        raise ValueError(f"{function}: points must have the shape (*batch, n), with n at least 1, got {shape}")
+    if given[-1:] != shape[-1:]:
         raise ValueError(
-            f"{function}: values must have the shape (*batch, {shape[0]}), one value for each of the points; got "
+            f"{function}: values must have the shape (*batch, {shape[-1]}), one value for each of the points; got "
             f"{given}"
         )
+    checks.broadcast_shapes(function, points=shape, values=given)
     return ()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
+from ...sorting import searchsorted
 from ._pieces import remainder, sampled
 
 
@@ -26,10 +27,10 @@ def interp(
         position, points, values = _one_period(xp, position, points, values, period)
         left = right = None
     result = _interpolated(xp, position, points, values)
-    for outside, value in ((position < points[0], left), (position > points[-1], right)):
+    for outside, value in ((position < points[..., :1], left), (position > points[..., -1:], right)):
         if value is not None:
             result = xp.where(outside, xp.full_like(result, value), result)
-    return xp.reshape(result, (*values.shape[:-1], *x.shape))
+    return xp.reshape(result, (*xp.broadcast_shapes(points.shape[:-1], values.shape[:-1]), *x.shape))
 
 
 def _one_period(
@@ -38,29 +39,33 @@ def _one_period(
     """Map positions and points into one period, sort the points, and add a point at each end."""
     position = remainder(xp, position, period)
     points = points % float(period)
-    order = xp.argsort(points)
-    points, values = xp.take(points, order), xp.take(values, order, axis=-1)
-    points = xp.concat([points[-1:] - period, points, points[:1] + period])
+    order = xp.argsort(points, axis=-1)
+    points, values = _at(xp, points, order), _at(xp, values, order)
+    points = xp.concat([points[..., -1:] - period, points, points[..., :1] + period], axis=-1)
     return position, points, xp.concat([values[..., -1:], values, values[..., :1]], axis=-1)
 
 
 def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) -> Array:
     """Interpolate values of shape `(*batch, n)` at positions of shape `(m,)`; use the nearest value outside."""
-    before, behind = position < points[0], position >= points[-1]
-    position = xp.where(before, points[0], position)
-    position = xp.where(position > points[-1], points[-1], position)
-    last = points.shape[0] - 1
-    below = xp.searchsorted(points, position, side="right") - 1
+    lowest, highest = points[..., :1], points[..., -1:]
+    before, behind = position < lowest, position >= highest
+    position = xp.where(before, lowest, position)
+    position = xp.where(position > highest, highest, position)
+    last = points.shape[-1] - 1
+    if points.ndim == 1:
+        below = xp.searchsorted(points, position, side="right") - 1
+    else:
+        below = searchsorted.native(points, position)(points, position, side="right") - 1
     below = xp.where(before, 0, xp.clip(below, 0, max(last - 1, 0)))
     above = below + 1 if last else below
-    start, end = xp.take(points, below), xp.take(points, above)
+    start, end = _at(xp, points, below), _at(xp, points, above)
     width = end - start
     # Next to an infinite point, finite positions have the value of the finite one.
     endless, nothing = width == math.inf, xp.zeros_like(width)
     is_end = endless & (position > start) & ((start == -math.inf) & (end < math.inf) | (position == end))
     between = (start == -math.inf) & (end == math.inf) & (position > start) & (position < end)
     no_weight = endless & (between | xp.isnan(position))
-    low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
+    low, high = _at(xp, values, below), _at(xp, values, above)
     # Two points at an end may be equal. Positions outside get the value of the outer one. NaN propagates.
     move = xp.where(endless, nothing, position) - xp.where(endless, nothing, start)
     weight = move / xp.where((width > 0.0) & ~endless, width, xp.ones_like(width))
@@ -73,3 +78,12 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     high = xp.where((weight == 0.0) & ~xp.isfinite(high), low, high)
     low = xp.where((weight == 1.0) & ~xp.isfinite(low), high, low)
     return low * (1.0 - weight) + high * weight
+
+
+def _at(xp: Namespace, table: Array, index: Array) -> Array:
+    """Take elements along the last axis: the same ones for all of a batch, or others for each."""
+    if index.ndim == 1:
+        return xp.take(table, index, axis=-1)
+    batch = xp.broadcast_shapes(table.shape[:-1], index.shape[:-1])
+    table = xp.broadcast_to(table, (*batch, table.shape[-1]))
+    return xp.take_along_axis(table, xp.broadcast_to(index, (*batch, index.shape[-1])), axis=-1)

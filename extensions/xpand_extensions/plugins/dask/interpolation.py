@@ -25,13 +25,14 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
 def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
-    batch, positions = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
+    ndim = max(points.ndim, values.ndim)
+    batch, positions = tuple(range(1, ndim)), tuple(range(ndim, ndim + x.ndim))
     return gather(
         interpolation.interp,
         (*batch, *positions),
         (x, positions),
-        (points, (0,)),
-        (values, (*batch, 0)),
+        (points, (*batch[ndim - points.ndim :], 0)),
+        (values, (*batch[ndim - values.ndim :], 0)),
         dtype=np.result_type(x.dtype, points.dtype, values.dtype),
         left=left,
         right=right,

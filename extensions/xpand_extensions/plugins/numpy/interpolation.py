@@ -141,7 +141,7 @@ def interp(
 ) -> Array:
     dtype = np.result_type(x, points, values)
     # `np.interp` returns the value of a single point also for NaN.
-    if values.ndim > 1 or points.size == 1 or dtype.itemsize < values.real.itemsize:
+    if values.ndim > 1 or points.ndim > 1 or points.size == 1 or dtype.itemsize < values.real.itemsize:
         return generic.interp(x, points, values, left=left, right=right, period=period)
     if period is None:
         found = np.interp(x, points, values, left, right)

@@ -31,10 +31,19 @@ def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolati
 
 
 def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **options: Any) -> Any:
-    if [name for name, is_mapped in mapped.items() if is_mapped is True] not in (["x"], ["values"]):
-        return None  # the function vectorizes only over positions or over values
-    found = native(interpolation.interp, x, points, values, **options)
-    return xp.moveaxis(found, values.ndim - 1, 0) if mapped["x"] else found
+    own = {name: array.ndim - bool(mapped[name]) for name, array in (("points", points), ("values", values))}
+    batch = max(own.values()) - 1
+    if mapped["x"]:
+        if mapped["points"] or mapped["values"]:
+            return None  # functions of a batch are evaluated at the same positions
+        return xp.moveaxis(native(interpolation.interp, x, points, values, **options), batch, 0)
+    points, values = (
+        xp.reshape(array, (array.shape[0], *((1,) * (batch + 1 - own[name])), *array.shape[1:]))
+        if mapped[name]
+        else array
+        for name, array in (("points", points), ("values", values))
+    )
+    return native(interpolation.interp, x, points, values, **options)
 
 
 BATCHING: Final[dict[str, Any]] = {"interpolation.grid_sample": _batched_grid, "interpolation.interp": _batched_interp}
