@@ -412,6 +412,14 @@ def is_concrete(x: Array) -> bool:
     return not getattr(x, "is_traced", False)
 
 
+def compute_sizes(x: Array) -> Array | None:
+    """Compute the unknown sizes of a lazy array; return None if its library has no way to do so."""
+    if library_of(type(x)) != "dask":
+        return None
+    found: Array = import_module(_PACKAGE + ".dask.array._blocks").with_sizes(x)
+    return found
+
+
 def eager(xp: Namespace) -> AbstractContextManager[None]:
     """Return a context in which operations on concrete values are eager, also while JAX traces a function.
 

@@ -61,7 +61,7 @@ def kurtosis(
 
     >>> import numpy as np
     >>> round(float(kurtosis(np.asarray([2.0, 8.0, 0.0, 4.0, 1.0, 9.0, 9.0, 0.0]))), 6)
-    -1.666016
+    -1.666001
     """
     axes = reduced("kurtosis", checks.REAL, x, axis, keepdims)
     checks.boolean("kurtosis", "fisher", fisher)

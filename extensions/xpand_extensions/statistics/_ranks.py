@@ -82,7 +82,7 @@ def mode(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Mode:
 
     >>> import numpy as np
     >>> mode(np.asarray([3, 1, 3, 2]))
-    Mode(mode=np.int64(3), count=np.int64(2))
+    Mode(mode=array(3), count=array(2))
     """
     axes = reduced("mode", checks.REAL_VALUED, x, axis, keepdims)
     checks.known_shape("mode", "x", x)

@@ -70,6 +70,13 @@ def is_known(x: Array) -> bool:
     return not any(math.isnan(size) for size in x.shape)
 
 
+def with_sizes(x: Array) -> Array:
+    """Return the same array with its sizes, which are computed. Dask's method changes the array itself."""
+    found = da.Array(x.dask, x.name, x.chunks, meta=x._meta).compute_chunk_sizes()
+    chunks = tuple(tuple(map(int, along)) for along in found.chunks)
+    return da.Array(x.dask, x.name, chunks, meta=x._meta)
+
+
 def merge(x: Array, axes: Sequence[int]) -> Array:
     """Merge the chunks along each of `axes`. If blocks become larger than Dask's chunk size, split the other axes.
 
