@@ -1,4 +1,5 @@
-"""Linear algebra beyond the standard: products over any axes, factorizations, functions of matrices.
+"""Linear algebra beyond the standard: products over any axes, factorizations, functions of matrices,
+distances of vectors.
 
 The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecdot`, and `xp.linalg` with `solve`,
 `inv`, `det`, `qr`, `svd`, `eigh`, `eig`, `eigvals`, `cholesky`, `matrix_rank` and `pinv`.
@@ -7,6 +8,7 @@ The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.
 from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
+from ._distances import Metric, cdist
 from ._factorizations import (
     LUFactors,
     LUResult,
@@ -29,9 +31,11 @@ __all__ = [
     "LUFactors",
     "LUResult",
     "LstsqResult",
+    "Metric",
     "PivotedQRResult",
     "SchurResult",
     "block_diag",
+    "cdist",
     "cho_solve",
     "diagonal",
     "dot_general",

@@ -1,5 +1,6 @@
 """Linear algebra with the standard alone."""
 
+from ._distances import cdist
 from ._factorizations import (
     cho_solve,
     column_order,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import dask.array as da
 import numpy as np
 
-from xpand.dask.array._blocks import map_core
+from xpand.dask.array._blocks import gather, map_core
 from xpand.extend import LibraryArray as Array
 from xpand_extensions import linalg
 from xpand_extensions._dispatch import forwards_to
@@ -108,6 +108,13 @@ def pivoted_qr(x: Array, /, *, mode: str = "reduced") -> PivotedQRResult:
     k = m if mode == "complete" else min(m, n)
     outputs = ((m, k), x.dtype), ((k, n), x.dtype), ((n,), _INDICES)
     return PivotedQRResult(*map_core(linalg.pivoted_qr, [x], [2], outputs, mode=mode))
+
+
+def cdist(x1: Array, x2: Array, /, metric: str = "euclidean", *, p: float = 2.0) -> Array:
+    ndim = max(x1.ndim, x2.ndim) - 2
+    batch, (of_x1, of_x2, along) = tuple(range(ndim)), range(ndim, ndim + 3)
+    operands = ((x, (*batch[ndim + 2 - x.ndim :], label, along)) for x, label in ((x1, of_x1), (x2, of_x2)))
+    return gather(linalg.cdist, (*batch, of_x1, of_x2), *operands, dtype=x1.dtype, metric=metric, p=p)
 
 
 def _solve(function: Any, factors: Sequence[Array], ndims: Sequence[int], b: Array, **options: Any) -> Array:

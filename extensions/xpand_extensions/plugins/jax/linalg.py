@@ -13,6 +13,7 @@ from jax import lax
 import xpand.jax as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import (
+    _distances as distances,
     _factorizations as generic,
     _products as products,
     _schur as schur_forms,
@@ -26,6 +27,8 @@ from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Plan, plan_of
 from xpand_extensions.linalg._spectra import SchurResult
+
+cdist = jax.jit(distances.cdist, static_argnames=("metric", "p"))
 
 
 @jax.jit  # type: ignore[untyped-decorator]

@@ -12,6 +12,7 @@ from scipy.linalg import get_blas_funcs, get_lapack_funcs
 import xpand.numpy as xp
 from xpand.extend import LibraryArray as Array
 from xpand_extensions.generic.linalg import (
+    _distances as distances,
     _factorizations as generic,
     _functions as functions,
     _schur as schur_forms,
@@ -219,3 +220,21 @@ def _logarithm(x: Array) -> Array | None:
     # The logarithm of a real matrix with negative eigenvalues is complex.
     is_right = found.dtype == x.dtype and np.isfinite(found).all()
     return found if is_right else None
+
+
+def cdist(x1: Array, x2: Array, /, metric: str = "euclidean", *, p: float = 2.0) -> Array:
+    # SciPy's maximum ignores NaN.
+    is_unsafe = metric == "chebyshev" and not (np.isfinite(x1).all() and np.isfinite(x2).all())
+    if metric == "cosine" or x1.dtype.itemsize < 4 or is_unsafe:
+        return distances.cdist(x1, x2, metric, p=p)
+    from scipy.spatial import distance  # slow to import
+
+    batch = np.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    options = {"p": p} if metric == "minkowski" else {}
+    if not batch:
+        return np.asarray(distance.cdist(x1, x2, metric, **options)).astype(x1.dtype, copy=False)
+    out = np.empty((*batch, x1.shape[-2], x2.shape[-2]), dtype=x1.dtype)
+    x1, x2 = np.broadcast_to(x1, (*batch, *x1.shape[-2:])), np.broadcast_to(x2, (*batch, *x2.shape[-2:]))
+    for lane in np.ndindex(batch):
+        out[lane] = distance.cdist(x1[lane], x2[lane], metric, **options)
+    return out

@@ -11,7 +11,12 @@ from xpand.extend import LibraryArray as Array
 from xpand.torch._concrete import is_finite
 from xpand.torch._dtypes import SIGNED
 from xpand_extensions._dispatch import for_library
-from xpand_extensions.generic.linalg import _factorizations as generic, _functions as functions, _schur
+from xpand_extensions.generic.linalg import (
+    _distances as distances,
+    _factorizations as generic,
+    _functions as functions,
+    _schur,
+)
 from xpand_extensions.generic.linalg._products import execute
 from xpand_extensions.linalg import _lstsq as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
@@ -20,6 +25,7 @@ from xpand_extensions.linalg._plan import Pair, plan_of
 from xpand_extensions.linalg._spectra import SchurResult
 
 from .._operators import define_operation
+from .._plain import is_plain
 from ..autodiff._levels import Rule, call
 from ._pivots import order_of
 
@@ -142,3 +148,14 @@ def schur_factors(x: Array, /) -> SchurResult:
     size = x.shape[-1]
     found = _SCHUR(torch.cat([x, x], dim=-1))
     return SchurResult(found[..., :size], found[..., size:])
+
+
+_POWERS: Final = {"euclidean": 2.0, "cityblock": 1.0, "chebyshev": math.inf}
+
+
+def cdist(x1: Array, x2: Array, /, metric: str = "euclidean", *, p: float = 2.0) -> Array:
+    power = p if metric == "minkowski" else _POWERS.get(metric)
+    # PyTorch's derivative is not differentiable. Its maximum ignores NaN.
+    if power is None or power == math.inf or x1.dtype not in (torch.float32, torch.float64) or not is_plain(x1, x2):
+        return distances.cdist(x1, x2, metric, p=p)
+    return torch.cdist(x1, x2, power, compute_mode="donot_use_mm_for_euclid_dist")
