@@ -13,7 +13,8 @@ from _tables import reference, table
 COVERAGE: Final = Path(__file__).parent / "coverage"
 
 _ARRAYS: Final = (
-    *("xpand.comparison", "xpand.creation", "xpand.elementwise", "xpand.polynomial", "xpand.sets"),
+    *("xpand.comparison", "xpand.creation", "xpand.elementwise", "xpand.manipulation", "xpand.polynomial"),
+    *("xpand.sampled", "xpand.sets"),
     *("arithmetic", "bits", "histograms", "indexing", "interpolation", "linalg", "padding", "sorting", "special"),
     *("statistics", "vmap", "convolution"),
 )
@@ -24,11 +25,14 @@ PAIRS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
         "numpy": _ARRAYS,
         "numpy.lib.stride_tricks": ("windows",),
         "numpy.linalg": _SYSTEMS,
+        "scipy.integrate": ("xpand.sampled",),
         "scipy.linalg": _SYSTEMS,
         "scipy.optimize": ("optimize",),
         "scipy.signal": ("convolution",),
         "scipy.sparse": ("sparse",),
+        "scipy.spatial.distance": ("linalg",),
         "scipy.special": ("special",),
+        "scipy.stats": ("statistics",),
     },
     "jax": {
         "jax.nn": ("special", "xpand.creation"),

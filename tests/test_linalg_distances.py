@@ -91,7 +91,7 @@ CASES = {
         differentiable=(0, 1),
     )
     for metric, options in OPTIONS
-    if options.get("p") not in (1.0, 2.0)
+    if options.get("p") not in (0.5, 1.0, 2.0)  # differences by steps are inexact for 0.5
 }
 
 

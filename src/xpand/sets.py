@@ -226,13 +226,13 @@ def _union(xp: Namespace, x1: Array, x2: Array, assume_unique: bool, return_indi
 def _intersection(xp: Namespace, x1: Array, x2: Array, assume_unique: bool, return_indices: bool) -> tuple[Any, ...]:
     if not return_indices:
         values, new = _distinct(xp, x1, assume_unique)
-        return _both(new, _contains(xp, xp.sort(x2, stable=False), values)), values
+        return _both(new, _contains(xp, x2, values)), values
     for name, x in (("x1", x1), ("x2", x2)):
         _arguments.known_shape("intersect1d", name, x)
     first, second = xp.argsort(x1), xp.argsort(x2)
     values, others = xp.take(x1, first), xp.take(x2, second)
     new = None if assume_unique else _is_new(xp, values)
-    mask = _both(new, _contains(xp, others, values))
+    mask = _both(new, _is_among(xp, others, values))
     if not x2.shape[0]:
         return mask, values, first, first
     return mask, values, first, xp.take(second, _positions(xp, others, values))
@@ -240,12 +240,12 @@ def _intersection(xp: Namespace, x1: Array, x2: Array, assume_unique: bool, retu
 
 def _difference(xp: Namespace, x1: Array, x2: Array, assume_unique: bool, return_indices: bool) -> tuple[Any, ...]:
     values, new = (x1, None) if assume_unique else _distinct(xp, x1, False)
-    return _both(new, ~_contains(xp, xp.sort(x2, stable=False), values)), values
+    return _both(new, ~_contains(xp, x2, values)), values
 
 
 def _exclusive(xp: Namespace, x1: Array, x2: Array, assume_unique: bool, return_indices: bool) -> tuple[Any, ...]:
     values, new = _distinct(xp, xp.concat([x1, x2]), assume_unique)
-    common = _contains(xp, xp.sort(x1, stable=False), values) & _contains(xp, xp.sort(x2, stable=False), values)
+    common = _contains(xp, x1, values) & _contains(xp, x2, values)
     return _both(new, ~common), values
 
 
@@ -260,7 +260,7 @@ _FUNCTIONS: Final = {
 
 def _distinct(xp: Namespace, x: Array, assume_unique: bool) -> tuple[Array, Array | None]:
     """Sort values; return them, and the mask of the first ones of equal values: None if all differ."""
-    if not isinstance(x.shape[0], int):  # Dask can't compare neighbours without the size
+    if is_lazy(xp):  # Dask can't compare neighbours without the size, and removes duplicates block by block
         return xp.unique_values(x), None
     values = xp.sort(x, stable=False)
     return values, None if assume_unique else _is_new(xp, values)
@@ -276,12 +276,16 @@ def _both(mask: Array | None, other: Array) -> Array:
     return other if mask is None else mask & other
 
 
-def _contains(xp: Namespace, ordered: Array, values: Array) -> Array:
+def _contains(xp: Namespace, others: Array, values: Array) -> Array:
+    """Return whether each value is among others."""
+    if is_lazy(xp):
+        return xp.isin(values, others)  # on Dask, it takes all data types, and works block by block
+    return _is_among(xp, xp.sort(others, stable=False), values)
+
+
+def _is_among(xp: Namespace, ordered: Array, values: Array) -> Array:
     """Return whether each value is among sorted ones."""
-    size = ordered.shape[0]
-    if not isinstance(size, int):
-        return xp.isin(values, ordered)
-    if not size:
+    if not ordered.shape[0]:
         return xp.zeros_like(values, dtype=xp.bool)
     return xp.take(ordered, _positions(xp, ordered, values)) == values
 
@@ -305,14 +309,15 @@ def _first_ones(
     number = xp.astype(xp.ones_like(values, dtype=xp.bool) if mask is None else mask, dtype)
     wanted = xp.arange(1, size + 1, dtype=dtype, device=device)
     # Missing values get the position after the last one, which has the value to fill in.
-    index = xp.searchsorted(xp.cumulative_sum(number), wanted)
+    count = xp.sum(number)
+    index = xp.searchsorted(xp.cumulative_sum(number), xp.minimum(wanted, count + 1))
     results = []
     for x in arrays:
         fill = fill_value if x is values and fill_value is not None else 0
         end = xp.full((1,), int(fill) if isinstance(fill, bool) else fill, dtype=x.dtype, device=device)
         found = index
         if x is values and fill_value is None:
-            found = xp.where(wanted <= xp.sum(number), index, index[: min(size, 1)])
+            found = xp.where(wanted <= count, index, index[: min(size, 1)])
         results.append(xp.take(xp.concat([x, end]), found))
     return results
 

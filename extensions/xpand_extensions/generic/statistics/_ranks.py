@@ -1,6 +1,7 @@
 """Ranks and most common values by a sort, with the standard alone."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace
@@ -21,7 +22,8 @@ def rankdata(x: Array, /, method: str = "average", *, axis: Any = None) -> Array
     dtype = default_dtype(xp, device=device) if real or method == "average" else index_dtype(xp, device)
     if not math.prod(rows.shape):
         return xp.zeros(rows.shape if axis is None else x.shape, dtype=dtype, device=device)
-    values, order = _sorted(rows)
+    order = xp.argsort(rows, axis=-1)  # the order of NaN is open, but its slice has no ranks
+    values = xp.take_along_axis(rows, order, axis=-1)
     back = xp.argsort(order, axis=-1)
     if method == "ordinal":
         ranks = xp.astype(back + 1, dtype)
@@ -40,6 +42,11 @@ def rankdata(x: Array, /, method: str = "average", *, axis: Any = None) -> Array
 
 
 def mode(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Mode:
+    return mode_by(_sorted, x, axis, keepdims)
+
+
+def mode_by(sort: Callable[[Array], Array], x: Array, axis: Any, keepdims: bool) -> Mode:
+    """Find the mode with a function that sorts along the last axis, with NaN as the largest value."""
     xp = array_namespace(x)
     rows = as_last(xp, x, axis)
     shape = tuple([1 if i in axis else n for i, n in enumerate(x.shape)]) if keepdims else rows.shape[:-1]
@@ -49,7 +56,7 @@ def mode(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Mode:
         # There are no slices, or slices without elements.
         value = xp.sum(rows, axis=-1) + math.nan if not rows.shape[-1] else rows[..., 0]
         return Mode(xp.reshape(xp.astype(value, x.dtype), shape), xp.zeros(shape, dtype=dtype, device=device))
-    values, _ = _sorted(rows)
+    values = sort(rows)
     new = _is_new(xp, values)
     if checks.kind(xp, x.dtype) == "real":
         missing = xp.isnan(values)
@@ -61,9 +68,8 @@ def mode(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Mode:
     return Mode(*results)
 
 
-def _sorted(rows: Array) -> sorting.TopK:
-    """Sort along the last axis, with NaN as the largest value."""
-    return sorting.top_k.native(rows)(rows, rows.shape[-1], axis=rows.ndim - 1, largest=False)
+def _sorted(rows: Array) -> Array:
+    return sorting.top_k.native(rows)(rows, rows.shape[-1], axis=rows.ndim - 1, largest=False).values
 
 
 def _is_new(xp: Namespace, values: Array) -> Array:
