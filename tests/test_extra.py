@@ -74,9 +74,9 @@ CASES = {
         (0,),
     ),
     "piecewise": Case(
-        lambda x: piecewise(x, [x < 0.5, x > 2.0, x > 2.5], [lambda x: -x, of(x).exp, 5]),
+        lambda x: piecewise(x, [x < 0.4, x > 1.5, x > 2.5], [lambda x: -x, of(x).exp, 5]),
         (X,),
-        lambda x: np.piecewise(x, [x < 0.5, x > 2.0, x > 2.5], [lambda x: -x, np.exp, 5]),
+        lambda x: np.piecewise(x, [x < 0.4, x > 1.5, x > 2.5], [lambda x: -x, np.exp, 5]),
         (0,),
     ),
     "piecewise, otherwise": Case(

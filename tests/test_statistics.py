@@ -623,7 +623,7 @@ def test_mistakes_with_weights() -> None:
     x = np.ones((2, 3))
     with pytest.raises(ValueError, match="quantile: method must be 'inverted_cdf' or 'averaged_inverted_cdf' if"):
         statistics.quantile(x, 0.5, weights=x)
-    with pytest.raises(ValueError, match=r"nanquantile: weights must have the shape \\(2, 3\\), got \\(3,\\)"):
+    with pytest.raises(ValueError, match=r"nanquantile: weights must have the shape \(2, 3\), got \(3,\)"):
         statistics.nanquantile(x, 0.5, method="inverted_cdf", weights=x[0])
     with pytest.raises(TypeError, match="quantile: weights must have a real floating-point"):
         statistics.quantile(x, 0.5, method="inverted_cdf", weights=x > 0)
