@@ -146,7 +146,7 @@ def test_batches_of_matrices(name):
 
 
 @pytest.mark.parametrize("name", [*CASES, "multilevel"])
-@pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id != "strict-device1"], ids=str)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_under_jit_and_vmap(library, name):
     build = (lambda a: linear_solve.multilevel(a, coarsest=5)) if name == "multilevel" else CASES[name][0]
     m, r = build(container(library, SPD)), library.asarray(R)
