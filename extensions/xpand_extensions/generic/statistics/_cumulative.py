@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import array_namespace
+from xpand import array_namespace, is_concrete
 from xpand.extend import Array, Namespace, checks
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.statistics._arguments import with_initial
@@ -71,11 +71,16 @@ def _uneven(rows: Array, steps: Array) -> Array:
     """Compute the slopes of parabolas at middle samples: the slope of each side, weighted by the other's distance."""
     xp = array_namespace(rows, steps)
     before, after = steps[:-1], steps[1:]
+    slopes = (rows[..., 1:] - rows[..., :-1]) / steps
+    slope = (slopes[..., :-1] * after + slopes[..., 1:] * before) / (before + after)
+    if is_concrete(slope) and not bool(xp.isnan(xp.sum(slope))):
+        return slope
+    # An infinite sample in the middle, which has the weight 0 if both distances are equal, was subtracted from itself.
     low, middle, high = rows[..., :-2], rows[..., 1:-1], rows[..., 2:]
-    # An infinite sample in the middle, which has the weight 0 if both distances are equal, would be subtracted from
-    # itself.
-    finite = xp.isfinite(middle)
-    safe = xp.where(finite, middle, xp.zeros_like(middle))
-    slope = ((safe - low) / before * after + (high - safe) / after * before) / (before + after)
     weight = (after - before) / (before * after)
-    return xp.where(finite | (weight == 0.0), slope, slope + weight * middle)
+    zero = xp.zeros_like(middle)
+    safe = xp.where(xp.isfinite(middle), zero, low), xp.where(xp.isfinite(middle), zero, high)
+    others = (safe[1] / after * before - safe[0] / before * after) / (before + after)
+    is_even = weight == 0.0
+    special = xp.where(is_even, others, others + weight * xp.where(is_even, zero, middle))
+    return xp.where(xp.isfinite(middle), slope, special)
