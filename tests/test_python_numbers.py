@@ -5,7 +5,9 @@ The reference is Python: its integers have no range, so comparisons are exact, a
 
 import math
 import operator
+import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from xpand_extensions import named
 from xpand_extensions.jit import jit
 from xpand_extensions.scatter import at
 from xpand_extensions.tracing import traced_namespace
+from xpand_extensions.tracing._functions import BINARY, UNARY
 from xpand_extensions.vmap import vmap
 
 # array-api-strict raises for all integers out of range, also in comparisons: the standard leaves them undefined.
@@ -294,3 +297,65 @@ def test_updates_by_a_number(library: Library, index: np.ndarray) -> None:
     assert math.isclose(
         float(at(library.asarray(values))[library.asarray(positions)].multiply(0.1)[0]), values[0] * 0.1, rel_tol=1e-6
     )
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -3.0, math.inf, -math.inf, math.nan, 1e30, 7.0]
+COMPLEX = [0, 1, -1, 1j, 1 - 2j, complex(math.inf, 0), complex(math.nan, 1), complex(-0.0, -0.0), complex(0, math.inf)]
+PYTHON_NUMBERS = [0, 1, -1, 2, 300, 2**63, 0.5, -0.0, math.inf, math.nan, True, 1j]
+
+
+def _special_values(dtype: str) -> np.ndarray:
+    kind = np.dtype(dtype).kind
+    values: list[Any] = [False, True] if kind == "b" else SPECIAL if kind == "f" else COMPLEX
+    with np.errstate(over="ignore"):
+        return np.asarray(_elements(dtype) if kind in "iu" else values, dtype)
+
+
+def _outcome(call: Callable[[], Any]) -> Any:
+    """Return the bytes of a result, where all NaNs are the same, or the type of an error."""
+    try:
+        found = np.asarray(call())
+    except (ArithmeticError, TypeError, ValueError) as error:
+        return "OverflowError" if isinstance(error, OverflowError) else "error"
+    parts = (found.real, found.imag) if found.dtype.kind == "c" else (found,)
+    return (
+        found.dtype,
+        found.shape,
+        [np.where(part != part, part.dtype.type(1), part).tobytes() for part in parts],
+        [(part != part).tolist() for part in parts],
+    )
+
+
+def _calls(name: str) -> dict[str, Callable[[Any], Any]]:
+    """Return calls of an elementwise function of an array, or of an array and a Python number in either order."""
+
+    def call(x: Any, *, before: tuple[Any, ...] = (), after: tuple[Any, ...] = ()) -> Any:
+        return getattr(_namespace(x, NUMPY), name)(*before, x, *after)
+
+    if name in UNARY:
+        return {"": call}
+    calls: dict[str, Callable[[Any], Any]] = {}
+    for number in PYTHON_NUMBERS:
+        if name == "clip":
+            calls[f"from {number}"] = partial(call, after=(number, None))
+            calls[f"up to {number}"] = partial(call, after=(None, number))
+        elif name == "where":
+            calls[f"{number}"] = lambda x, n=number: _namespace(x, NUMPY).where(x == 1, x, n)
+            calls[f"{number}, reversed"] = lambda x, n=number: _namespace(x, NUMPY).where(x == 1, n, x)
+        else:
+            calls[f"{number}"] = partial(call, after=(number,))
+            calls[f"{number}, reversed"] = partial(call, before=(number,))
+    return calls
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int64", "uint64", "float16", "float32", "float64", "complex64", "complex128"]
+)
+def test_special_values_agree_eager_traced_staged_and_mapped(dtype: str) -> None:
+    x = _special_values(dtype)
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name in (*UNARY, *BINARY, "clip", "where"):
+            for what, f in _calls(name).items():
+                outcomes = {how: _outcome(call) for how, call in _ways(NUMPY, f, x).items()}
+                assert all(each == outcomes["eager"] for each in outcomes.values()), (name, what, outcomes)
