@@ -2,12 +2,12 @@
 
 import gc
 import importlib.metadata
+import importlib.util
 import inspect
 import logging.handlers
 import os
 import sys
 from collections.abc import Generator, Iterable, Iterator
-from importlib.abc import MetaPathFinder
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # Compilation takes most of JAX's time in tests. XLA's older emitters take a third less time than its present ones. A
 # jaxlib without this flag would end the process.
-if importlib.metadata.version("jaxlib").startswith("0.10."):
+if importlib.util.find_spec("jaxlib") and importlib.metadata.version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 # Compiled programs are stored for the other processes and for later runs, also of other checkouts.
 _CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
@@ -43,7 +43,7 @@ pytest.register_assert_rewrite(
     )
 )
 
-from tests import references
+from tests import alone, references
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.tiers import omitted, tenth_of_today
 
@@ -68,18 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     tenth_of_today()
     references.mode = config.getoption("references")
     if config.getoption("alone"):
-        sys.meta_path.insert(0, Unwanted(config.getoption("libraries").split(",")))
-
-
-class Unwanted(MetaPathFinder):
-    """Skips tests and test modules that import a library which the run excludes."""
-
-    def __init__(self, wanted: Iterable[str]) -> None:
-        self.packages = {"torch", "jax", "dask"}.difference(wanted)
-
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
-        if fullname in self.packages:
-            pytest.skip(f"it needs {fullname}, which this run does without", allow_module_level=True)
+        alone.exclude(config.getoption("libraries").split(","))
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -106,7 +95,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Deselect tests that don't apply to their parameters, and, by the options, slow tests and other libraries."""
-    unwanted = {item.nodeid for item in items if not _applies(item)}
+    unwanted = {item.nodeid for item in items if not _applies(item) or alone.Placeholder in map(type, _params(item))}
     if config.getoption("tier") != "deep":
         unwanted |= slow_ones(items, ci=config.getoption("tier") == "ci")
     if wanted := {name for name in config.getoption("libraries").split(",") if name}:
@@ -131,13 +120,17 @@ def _applies(item: pytest.Item) -> bool:
 
 
 def _libraries_of(item: pytest.Item) -> set[str]:
+    return {value.id.partition("-")[0] for value in _params(item) if isinstance(value, Library)}
+
+
+def _params(item: pytest.Item) -> Iterable[Any]:
     callspec = getattr(item, "callspec", None)
-    given = callspec.params.values() if callspec is not None else ()
-    return {value.id.partition("-")[0] for value in given if isinstance(value, Library)}
+    return callspec.params.values() if callspec is not None else ()
 
 
 def pytest_collection_finish() -> None:
     """Make the garbage collector ignore imported objects, and run less often. It would take 6 % of the time."""
+    alone.collecting = False
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

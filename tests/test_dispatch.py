@@ -414,8 +414,10 @@ def test_torch_compile(called_before: bool) -> None:
     assert compiled(x).item() == 6.0
 
 
-@pytest.mark.parametrize("xp", ["torch", xpand.namespace("torch")], ids=["name", "namespace"])
-def test_torch_compile_of_native_for(xp: Any) -> None:
+@pytest.mark.parametrize("convert", [str, xpand.namespace], ids=["name", "namespace"])
+def test_torch_compile_of_native_for(convert: Callable[[str], Any]) -> None:
+    xp = convert("torch")
+
     @pluggable
     def which(*, xp=None):
         return which.native_for(xp)()
