@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check docs-deploy bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
+.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check docs-deploy bench conformance dropin test-bank test-gpu test-oldest test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -100,6 +100,9 @@ test-gpu: ## with PYTHON's own packages, on a GPU: the tests, the official suite
 
 test-torch-versions: .venv/test.stamp ## run the PyTorch tests on its oldest and newest release: VERSIONS="2.11.0 2.13.0"
 	$(BIN)/python tools/torch_versions.py $(VERSIONS) $(ARGS)
+
+test-oldest: ## run the tests of NumPy with each dependency at its lower bound, in an environment of its own
+	$(PYTHON) tools/oldest.py --jobs $(JOBS) $(ARGS)
 
 sizes: ## print the lines of the package: in total, per part, and of the largest modules
 	$(PYTHON) tools/sizes.py

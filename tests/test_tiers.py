@@ -4,6 +4,7 @@ import importlib.util
 import json
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import tests.conftest
-from tests import tiers
+from tests import alone, tiers
 from tests.cases import Case, check_values
 from tests.libraries import LIBRARIES
 
@@ -187,11 +188,62 @@ sys.exit(status)
 
 
 def test_tests_that_need_a_library_that_is_not_wanted_are_skipped():
-    unwanted = tests.conftest.Unwanted(["numpy", "torch"])
+    unwanted = alone.Unwanted(["jax", "dask"])
     with pytest.raises(pytest.skip.Exception, match="it needs jax"):
         unwanted.find_spec("jax")
     assert unwanted.find_spec("torch") is None
     assert unwanted.find_spec("jax.numpy") is None, "jax comes first"
+
+
+MODULE = """
+import missing.part as m
+from jax import numpy as jnp
+import pytest
+from xpand_extensions.plugins.torch import jit
+
+class Annotated:
+    def of(self, x: jnp.ndarray | None) -> "m.Type": ...
+
+def test_a():
+    assert True
+
+def test_b():
+    jnp.ones(3)
+
+@m.decorated(1)
+def test_c():
+    pass
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_d(name):
+    with jit.mode():
+        pass
+"""
+
+
+def test_tests_that_need_no_other_library_run_alone_in_modules_that_import_one(tmp_path):
+    """Also where the other libraries are not installed."""
+    root = Path(__file__).parents[1]
+    path = tmp_path / "test_some.py"
+    path.write_text(MODULE)
+    program = f"""
+import pathlib, sys, pytest
+from tests import alone
+alone._FOLDERS = (pathlib.Path({str(tmp_path)!r}),)
+sys.exit(pytest.main([{str(path)!r}, *"-q -p tests.conftest -p no:cacheprovider -W error".split(),
+    "--rootdir", {str(tmp_path)!r}, "--libraries", "numpy", "--alone"]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed, 4 skipped" in done.stdout
+
+
+def test_the_oldest_dependencies_are_those_of_the_project():
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    found = dict(each.split("==") for each in tool("oldest").lower_bounds(project))
+    assert {"array-api-compat", "numpy", "optree", "scipy", "llvmlite", "pytest"} <= found.keys()
+    assert not {"torch", "jax", "dask"} & found.keys()
+    assert all((Path(__file__).parents[1] / name.partition("::")[0]).exists() for name in tool("oldest").omitted())
 
 
 def test_each_mutation_can_be_made():

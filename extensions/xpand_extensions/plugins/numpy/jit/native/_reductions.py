@@ -73,6 +73,8 @@ def reduction_order(equation: Equation, orders: Sequence[Order]) -> Order | str:
         return "parameters"
     if _reduction_loop(equation) is None:
         return "no inner loop of NumPy"
+    if equation.op.name == "sum" and source.kind in "fc" and x.aval.size > _CHUNK and not _sums_whole(target.char):
+        return "order of the sum"
     return Order.COLUMNS if _keeps_columns(equation, order_of_sums(orders[0])) else Order.DENSE
 
 
@@ -211,6 +213,8 @@ _Sums: TypeAlias = "range | tuple[_Sums, _Sums]"
 """The elements of a sum, or the two sums of halves."""
 _LEVELS: Final = 5
 """The maximum number of divisions of a sum."""
+_CHUNK: Final = 8192
+"""The number of elements in a buffer of NumPy."""
 _SHORT: Final = 128
 """The maximum number of elements that NumPy sums without dividing them."""
 
@@ -239,13 +243,26 @@ def _is_pairwise(code: str) -> bool:
     """Return whether NumPy divides sums like `_halves`."""
     if code not in "fd":
         return False
-    for size in (1000, 4101, 50021):
-        x = (np.random.default_rng(size).normal(size=size) * 1000.0).astype(code)
+    for size in (1000, _CHUNK + 9, 20021):
+        x = _of_several_sizes((4, size), code)
         sums = _halves(range(size))
-        values = [np.add.reduce(x[part.start : part.stop]) for part in _ranges(sums)]
-        if _combined(sums, iter(values), np.add) != np.add.reduce(x):
+        values = [[np.add.reduce(row[part.start : part.stop]) for row in x] for part in _ranges(sums)]
+        found = _combined(sums, map(np.asarray, values), np.add)
+        if not (is_same(found, np.sum(x, axis=1)) and is_same(found, np.asarray([np.sum(row) for row in x]))):
             return False
     return True
+
+
+@cache
+def _sums_whole(code: str) -> bool:
+    """Return whether NumPy sums long rows and columns whole. NumPy before 2.3 divides them into chunks."""
+    x = _of_several_sizes((_CHUNK + 9, 4), code)
+    return _is_pairwise(code.lower()) and is_same(np.sum(x, axis=0), reduce(np.add, x))
+
+
+def _of_several_sizes(shape: Shape, code: str) -> Any:
+    """Return numbers whose sums depend on the order."""
+    return np.random.default_rng(0).standard_cauchy(shape).astype(code)
 
 
 def _total(emitter: Emitter, x: Buffer, loop: Loop, shape: Shape) -> Node:
