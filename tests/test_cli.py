@@ -13,12 +13,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import xpand
-from xpand_extensions import capabilities
+from xpand_extensions import capabilities, cli
 from xpand_extensions.cli import _info, _libraries, load_tour, main
 from xpand_extensions.plugins.numpy.jit import native
 
@@ -109,7 +110,7 @@ class TestInfo:
         monkeypatch.setenv("COLUMNS", "300")
         monkeypatch.setattr(native.Native, "is_available", lambda self: False)
         _, out, _ = run(capsys, "info")
-        assert "numpy, native (llvmlite on an x86-64 machine: pip install 'xpand[native]')" in out
+        assert "numpy, native (llvmlite: pip install 'xpand[native]')" in out
 
     @pytest.mark.parametrize("form", [[], ["--json"]])
     def test_broken_library_is_shown(
@@ -368,6 +369,13 @@ def test_reader_that_leaves_early() -> None:
     assert process.wait(timeout=120) == 141
     assert "Traceback" not in error
     assert "BrokenPipe" not in error
+
+
+@pytest.mark.parametrize(("system", "code", "is_closed"), [("nt", 22, True), ("posix", 22, False), ("posix", 32, True)])
+def test_errors_of_a_closed_output(monkeypatch: pytest.MonkeyPatch, system: str, code: int, is_closed: bool) -> None:
+    """Windows has a code of its own."""
+    monkeypatch.setattr(cli, "os", SimpleNamespace(name=system))
+    assert cli._is_of_closed_output(OSError(code, "closed")) is is_closed
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ Exit codes: 0, success; 1, a library failed or results disagree; 2, the command 
 """
 
 import argparse
+import errno
 import io
 import os
 import sys
@@ -47,11 +48,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         sys.stderr.write(f"xpand {arguments.command}: interrupted\n")
         return 130
-    except BrokenPipeError:
+    except OSError as error:
+        if not _is_of_closed_output(error):
+            raise
         # A reader such as `head` has closed the output. The buffered output must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return code
+
+
+def _is_of_closed_output(error: OSError) -> bool:
+    return error.errno == errno.EPIPE or (error.errno == errno.EINVAL and os.name == "nt")  # Windows' code
 
 
 def _run(arguments: argparse.Namespace) -> int:

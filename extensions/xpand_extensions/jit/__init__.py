@@ -110,9 +110,9 @@ def jit(
             afterwards. Only JAX reuses the memory; other libraries ignore this.
         compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch.
             None: the default of the library. "native" compiles loops, branches and elementwise operations on NumPy
-            arrays to machine code, with NumPy's values. It needs `pip install 'xpand[native]'`. If installed, it is
-            also used by default for loops that have taken longer than compiling takes. "eager" runs the traced graph
-            operation by operation: its first call is many times faster.
+            arrays to machine code, with NumPy's values. It needs an x86-64 processor and `pip install 'xpand[native]'`.
+            If installed, it is also used by default for loops that have taken longer than compiling takes. "eager" runs
+            the traced graph operation by operation: its first call is many times faster.
 
     Returns:
         A function of the same arguments. Its method `lower(*args)` returns the program before compilation, with

@@ -125,8 +125,8 @@ def _weighted(x: Array, q: Any, weights: Array, axis: Any, method: str, keepdims
 def as_array(xp: Namespace, x: Array, q: Any) -> Array:
     """Make an array of quantiles with a data type that is precise enough for positions."""
     device = checks.device_of(x)
-    # If JAX has float64, its index type is int64.
-    dtype = xp.float64 if index_dtype(xp, device) == xp.int64 else xp.float32
+    # JAX by default and some devices have no float64.
+    dtype = xp.__array_namespace_info__().dtypes(device=device, kind="real floating").get("float64", xp.float32)
     if isinstance(q, (float, tuple)):
         return xp.asarray(q, dtype=dtype, device=device)
     return xp.astype(q, dtype, copy=False)

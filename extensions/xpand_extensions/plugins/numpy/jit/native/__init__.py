@@ -6,6 +6,7 @@ GIL.
 
 from collections.abc import Callable, Hashable, Sequence
 from importlib.util import find_spec
+from platform import machine
 from time import perf_counter
 from typing import Any, ClassVar, Final
 
@@ -26,12 +27,21 @@ MOST: Final = 2000
 """The maximum number of operations that are compiled together. LLVM's time grows faster than their number."""
 
 
+def needs_on(processor: str) -> str:
+    """Return the requirement on a kind of processor."""
+    if processor.lower() in ("x86_64", "amd64"):
+        return "llvmlite: pip install 'xpand[native]'"
+    return (
+        f"a processor of the kind x86-64, and this one is {processor or 'unknown'}; NumPy runs the program by default"
+    )
+
+
 class Native(Backend):
     """Compiles operations on real and complex numbers, integers and booleans."""
 
     name: ClassVar[str] = "native"
     priority: ClassVar[int] = -1
-    needs: ClassVar[str] = "llvmlite on an x86-64 machine: pip install 'xpand[native]'"
+    needs: ClassVar[str] = needs_on(machine())
 
     def is_available(self) -> bool:
         if find_spec("llvmlite") is None:
