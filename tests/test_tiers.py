@@ -230,8 +230,8 @@ def test_tests_that_need_no_other_library_run_alone_in_modules_that_import_one(t
 import pathlib, sys, pytest
 from tests import alone
 alone._FOLDERS = (pathlib.Path({str(tmp_path)!r}),)
-sys.exit(pytest.main([{str(path)!r}, *"-q -p tests.conftest -p no:cacheprovider -W error".split(),
-    "--rootdir", {str(tmp_path)!r}, "--libraries", "numpy", "--alone"]))
+options = "-q -p tests.conftest -p no:cacheprovider -W error::pytest.PytestCollectionWarning".split()
+sys.exit(pytest.main([{str(path)!r}, *options, "--rootdir", {str(tmp_path)!r}, *"--libraries numpy --alone".split()]))
 """
     done = subprocess.run([sys.executable, "-c", program], cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
