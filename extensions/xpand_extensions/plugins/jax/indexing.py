@@ -18,6 +18,7 @@ from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic.indexing._read import along, masked, nonzero_padded
 from xpand_extensions.indexing._slice import SliceMode
 
+from ._linear import Rows
 from ._placement import argument, placed_like
 from ._rows import are_offsets, is_on_host, mode_once_checked
 
@@ -28,7 +29,7 @@ def _fill(x: Array, value: Array | Scalar | None) -> Array | None:
 
 
 def _read(x: Array, index: Array, /, *, axis: int) -> Array:
-    return jnp.take(x, index, axis=axis, mode="clip")
+    return Rows(x.ndim - 1 - axis).read(x, index)
 
 
 @partial(jax.jit, static_argnames=("axis", "mode"))

@@ -22,6 +22,8 @@ from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Reduction, mean_of, nothing, reducers
 
+from . import _linear as linear
+from ._linear import wide_of
 from ._placement import argument
 from ._rows import bounds, is_on_cpu, mode_once_checked
 
@@ -50,6 +52,9 @@ class JaxAt(GenericAt):
     def _copy_basic(self, selection: Basic) -> Array:
         starts, spans = _spans(selection.key, self.x.shape)
         return _read_block(self.x, starts, spans, selection.shape)
+
+    def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
+        return super()._read_rows(table, rows, fill) if rows.dropped else linear.Rows(1).read(table, rows.index)
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
         if operation == "power" and not rows.unique and is_concrete(rows.index):
@@ -131,8 +136,10 @@ def _update_masked(x: Array, mask: Array, value: Array, operation: Operation) ->
     return jnp.where(mask, binary(xp, operation, x.dtype)(x, value), x)
 
 
-# Do not use `jnp.take`: with mode "clip", it takes the first row for negative indices.
-_read_within = jax.jit(lambda x, index: x.at[index].get(mode="clip"))
+@jax.jit  # type: ignore[untyped-decorator]
+def _read_within(x: Array, index: Array) -> Array:
+    index = jnp.where(index < 0, index + x.shape[0], index) if jnp.issubdtype(index.dtype, jnp.signedinteger) else index
+    return linear.Rows(x.ndim - 1).read(x, index)
 
 
 @partial(jax.jit, static_argnums=(3, 4))
@@ -159,6 +166,9 @@ def _write_compiled(table: Array, index: Array, values: Array, operation: Operat
 
 
 def _scatter(table: Array, index: Array, values: Array, operation: str, *, is_sorted: bool = False) -> Array:
+    if operation in ("add", "subtract") and wide_of(table.dtype) is not None:
+        values = values if operation == "add" else -values
+        return linear.Rows(table.ndim - 1, is_sorted).add(table, values, index)
     update = getattr(table.at[index], operation)
     return update(values, mode="drop", wrap_negative_indices=False, indices_are_sorted=is_sorted)
 
@@ -211,7 +221,10 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
     if what.combination == "multiply":
         table = values.reshape(values.shape[0], math.prod(values.shape[1:]))
         return _products(table, ids, what.num_segments).reshape(empty.shape)
-    return _scatter(empty, ids, values, what.combination, is_sorted=what.is_sorted and what.mode != "wrap")
+    is_sorted = what.is_sorted and what.mode != "wrap"
+    if what.combination == "add":
+        return linear.Rows(values.ndim - 1, is_sorted).sum(values, ids, what.num_segments)
+    return _scatter(empty, ids, values, what.combination, is_sorted=is_sorted)
 
 
 def _check_ids(what: Reduction, ids: Array) -> None:

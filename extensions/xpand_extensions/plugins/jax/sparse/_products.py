@@ -22,6 +22,7 @@ from xpand_extensions.plugins.numpy.sparse._products import csr_assembly as host
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
+from .._linear import Rows
 from .._placement import placed_like
 from .._rows import is_on_cpu
 from ._layouts import apart
@@ -195,13 +196,9 @@ def _sum(
         return jnp.zeros((*stack, m, *x.shape[-1:]) if wide else (*stack, m), dtype=values.dtype)
     if not is_sorted:
         rows = jnp.where(columns < n, rows, jnp.asarray(m, dtype=rows.dtype))
-    options: dict[str, Any] = {"mode": "drop", "wrap_negative_indices": False, "indices_are_sorted": is_sorted}
     if not wide:
-        products = values * x.at[..., columns].get(mode="clip")
-        return jnp.zeros((*products.shape[:-1], m), dtype=products.dtype).at[..., rows].add(products, **options)
-    products = values[..., None] * x.at[..., columns, :].get(mode="clip")
-    zeros = jnp.zeros((*products.shape[:-2], m, products.shape[-1]), dtype=products.dtype)
-    return zeros.at[..., rows, :].add(products, **options)
+        return Rows(0, is_sorted).sum(values * x.at[..., columns].get(mode="clip"), rows, m)
+    return Rows(1, is_sorted).sum(values[..., None] * x.at[..., columns, :].get(mode="clip"), rows, m)
 
 
 @partial(jax.jit, static_argnums=1)
