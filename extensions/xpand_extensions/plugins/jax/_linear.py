@@ -1,11 +1,11 @@
-"""Reads and sums of rows on JAX, as linear primitives that are transposes of each other.
+"""Reads and sums of rows on JAX, as linear functions that are transposes of each other.
 
 JAX adds values one by one in their own data type: a million float32 numbers lose four digits, and bfloat16 stops
-counting at 256. Without `jax_enable_x64`, JAX has no float64, but XLA has. So the primitive switches it on where it is
-lowered, after all transformations.
+counting at 256. Without `jax_enable_x64`, JAX has no float64, but XLA has. So one primitive evaluates these functions;
+it switches float64 on where it is lowered, after all transformations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -36,7 +36,7 @@ class Rows(NamedTuple):
         if wide is None or number < 2:
             return self.added(table, values, index)
         if table.shape[axis] <= _FEW * number:
-            return _bind(_Add(self), table, values, index)
+            return evaluated(_Add(self), table, values, index)
         # Add the values for each row first.
         order = jnp.arange(number) if self.is_sorted else jnp.argsort(index)
         rows = index[order]
@@ -52,13 +52,13 @@ class Rows(NamedTuple):
         zeros = jax.lax.full_like(values, 0, shape=(*values.shape[:axis], count, *values.shape[axis + 1 :]))
         if wide_of(values.dtype) is None:
             return self.added(zeros, values, index)
-        return _bind(_Add(self), zeros, values, index)
+        return evaluated(_Add(self), zeros, values, index)
 
     def read(self, table: Array, index: Array, *, drops: bool = False) -> Array:
         """Return the rows at indices within bounds; or any indices, and zeros for dropped ones."""
         if wide_of(table.dtype) is None:
             return self.taken(table, index, drops=drops)
-        return _bind(_Read(self, drops), table, index)
+        return evaluated(_Read(self, drops), table, index)
 
     def added(self, table: Array, values: Array, index: Array) -> Array:
         return self._at(table, index).add(values, **{**self._options, "mode": "drop"})
@@ -140,32 +140,33 @@ class _Mapped:
         return [x.sum(0) if axis is None else jnp.moveaxis(x, 0, axis) for x, axis in zip(found, axes)]
 
 
-_linear = Primitive("xpand_linear")
+_linear: Final = Primitive("xpand_linear")
 
 
-def _bind(function: _Linear, *arrays: Array) -> Array:
+def evaluated(function: Callable[..., Array], *arrays: Array) -> Array:
+    """Call a hashable function of arrays in programs where JAX has float64. Linear functions have derivatives."""
     return _linear.bind(*arrays, function=function)
 
 
-def _evaluated(*arrays: Any, function: _Linear) -> Any:
+def _evaluated(*arrays: Any, function: Callable[..., Array]) -> Any:
     with jax.enable_x64(True):
         return jax.jit(function)(*arrays)
 
 
-def _abstract(*avals: Any, function: _Linear) -> Any:
+def _abstract(*avals: Any, function: Callable[..., Array]) -> Any:
     with jax.enable_x64(True):
         found = jax.eval_shape(function, *[jax.ShapeDtypeStruct(x.shape, x.dtype) for x in avals])
     return avals[0].update(shape=found.shape, dtype=found.dtype)
 
 
-def _lowered(context: Any, *values: Any, function: _Linear) -> Any:
+def _lowered(context: Any, *values: Any, function: Callable[..., Array]) -> Any:
     with jax.enable_x64(True):
         return mlir.lower_fun(function, multiple_results=False)(context, *values)
 
 
 def _pushed(primals: Sequence[Any], tangents: Sequence[Any], *, function: _Linear) -> tuple[Any, Any]:
     filled = [ad.instantiate_zeros(t) if isinstance(t, ad.Zero) else t for t in tangents[:-1]]
-    return _bind(function, *primals), _bind(function, *filled, primals[-1])
+    return evaluated(function, *primals), evaluated(function, *filled, primals[-1])
 
 
 def _pulled(ct: Any, *args: Any, function: _Linear) -> list[Any]:
@@ -178,11 +179,11 @@ def _pulled(ct: Any, *args: Any, function: _Linear) -> list[Any]:
     return [*[x if ad.is_undefined_primal(arg) else None for x, arg in zip(found, linear)], None]
 
 
-def _batched(args: Sequence[Any], axes: Sequence[Any], *, function: _Linear) -> tuple[Any, int]:
+def _batched(args: Sequence[Any], axes: Sequence[Any], *, function: Any) -> tuple[Any, int]:
     if isinstance(function, _Read) and axes[0] is None:  # one read of all lanes, whose transpose is one sum
         table, index = args
-        return _bind(function, table, jnp.moveaxis(index, axes[1], 0)), table.ndim - 1 - function.rows.after
-    return _bind(_Mapped(function, tuple(axes)), *args), 0
+        return evaluated(function, table, jnp.moveaxis(index, axes[1], 0)), table.ndim - 1 - function.rows.after
+    return evaluated(_Mapped(function, tuple(axes)), *args), 0
 
 
 _linear.def_impl(_evaluated)

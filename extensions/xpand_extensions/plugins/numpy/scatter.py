@@ -260,7 +260,7 @@ def scatter_nd(
         positions = indices.reshape(-1, k)
         if operation == "mean":
             return _averaged(table, flat(positions, x.shape[:k]), values).reshape(x.shape)
-        if table.shape[1] > 1:
+        if table.shape[1] > 1 or _adds_wide(operation, table):
             return _updated(table, flat(positions, x.shape[:k]), values, operation).reshape(x.shape)
         out = np.array(table, order="C")
         for part in blocks(len(positions)):

@@ -5,6 +5,7 @@ in lockstep, 6 ms by a sum of sorted segments with known rows, 24 ms by the kern
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ from xpand_extensions.plugins.numpy.sparse._products import csr_assembly as host
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
-from .._linear import Rows
+from .._linear import Rows, evaluated, wide_of
 from .._placement import placed_like
 from .._rows import is_on_cpu
 from ._layouts import apart
@@ -139,7 +140,10 @@ def _by_rows(
 
     is_one = values.ndim == 1 and x.ndim == 1 + wide
     if is_one and values.dtype in _OF_BCSR and (wide or not (slots or rows is not None)):
-        return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(_of_bcsr, shape), default=by_xpand)
+        multiply = partial(_of_bcsr, shape)
+        if not slots and wide_of(values.dtype) is not None:  # rows may be long
+            multiply = partial(evaluated, _OfBCSR(shape))
+        return jax.lax.platform_dependent(values, x, indices, indptr, cpu=multiply, default=by_xpand)
     return by_xpand(values, x, indices, indptr)
 
 
@@ -147,6 +151,18 @@ def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Arra
     from jax.experimental.sparse import BCSR  # this import takes as long as the rest of the plug-in
 
     return BCSR((values, indices, indptr), shape=shape) @ x
+
+
+@dataclass(frozen=True)
+class _OfBCSR:
+    """A product by the kernel behind BCSR in a wide data type, since it adds entries one by one."""
+
+    shape: Shape
+
+    def __call__(self, *arrays: Array) -> Array:
+        values, x, *pattern = arrays
+        wide = wide_of(values.dtype)
+        return _of_bcsr(self.shape, values.astype(wide), x.astype(wide), *pattern).astype(values.dtype)
 
 
 def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:

@@ -3,7 +3,7 @@
 No sparse array is made of the parts, since this would read all indices.
 """
 
-from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -16,30 +16,54 @@ from xpand_extensions.sparse import _products as facade
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
+from ..scatter import WIDE
+
 _BLOCK: Final = 1 << 15  # elements; the operands stay in the cache
-_NARROW: Final = np.dtype(np.float16)
+_CONVERTED: Final = 1 << 17
+"""The number of entries that are converted to a wider data type at a time."""
+
+_LONG: Final = 64
+"""Rows of more entries are summed in a wider data type."""
 
 
-def _by_slices(other: Callable[..., Array], vector: Any, matrix: Any, *, transposed: bool) -> Callable[..., Array]:
-    """Make a product by SciPy's kernels for a vector and a matrix with entries by rows or columns."""
+@forwards_to(facade.csr_matmul)
+def csr_matmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
+    m, n = shape
 
-    @forwards_to(other)
-    def product(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
-        m, n = shape[::-1] if transposed else shape
+    def multiply(values: Array, x: Array, out: Array) -> None:
+        values, x = values.astype(out.dtype, copy=False), x.astype(out.dtype, copy=False)
+        if x.ndim == 1:
+            kernels.csr_matvec(m, n, indptr, indices, values, x, out)
+        else:
+            kernels.csr_matvecs(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
 
-        def multiply(values: Array, x: Array, out: Array) -> None:
-            if x.ndim == 1:
-                vector(m, n, indptr, indices, values, x, out)
-            else:
-                matrix(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
-
-        return each_lane(multiply, values, x, m)
-
-    return product
+    is_long = len(indices) > _LONG and m and np.diff(indptr).max() > _LONG
+    return _each_lane(multiply, values, x, m, is_long=bool(is_long))
 
 
-csr_matmul = _by_slices(facade.csr_matmul, kernels.csr_matvec, kernels.csr_matvecs, transposed=False)
-csr_rmatmul = _by_slices(facade.csr_rmatmul, kernels.csc_matvec, kernels.csc_matvecs, transposed=True)
+@forwards_to(facade.csr_rmatmul)
+def csr_rmatmul(values: Array, indices: Array, indptr: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
+    n, m = shape
+
+    def multiply(values: Array, x: Array, out: Array) -> None:
+        if values.dtype == out.dtype:
+            return add(0, n, values, x, out)
+        ends: Any = np.searchsorted(indptr, np.arange(0, len(indices), _CONVERTED)[1:], "right")
+        for first, last in pairwise([0, *ends.tolist(), n]):
+            part = slice(indptr[first], indptr[last])
+            add(first, last, values[part].astype(out.dtype), x[first:last].astype(out.dtype), out)
+        return None
+
+    def add(first: int, last: int, values: Array, x: Array, out: Array) -> None:
+        starts, part = indptr[first : last + 1], slice(indptr[first], indptr[last])
+        starts = starts - starts[0] if first else starts
+        if x.ndim == 1:
+            kernels.csc_matvec(m, last - first, starts, indices[part], values, x, out)
+        else:
+            rows = x.reshape(-1)
+            kernels.csc_matvecs(m, last - first, x.shape[1], starts, indices[part], values, rows, out.reshape(-1))
+
+    return _each_lane(multiply, values, x, m, is_long=len(indices) > _LONG)
 
 
 @forwards_to(facade.coo_matmul)
@@ -47,12 +71,21 @@ def coo_matmul(values: Array, rows: Array, columns: Array, x: Array, /, *, shape
     values, rows, columns = without_padding(values, rows, columns, shape)
 
     def multiply(values: Array, x: Array, out: Array) -> None:
-        if x.ndim == 1:
-            kernels.coo_matvec(len(rows), rows, columns, values, x, out)
-        else:
-            kernels.coo_matmat_dense(len(rows), x.shape[1], rows, columns, values, x.reshape(-1), out)
+        if values.dtype == out.dtype:
+            return add(slice(None), values, x, out)
+        x = x.astype(out.dtype)
+        for start in range(0, len(rows), _CONVERTED):
+            part = slice(start, start + _CONVERTED)
+            add(part, values[part].astype(out.dtype), x, out)
+        return None
 
-    return each_lane(multiply, values, x, shape[0])
+    def add(part: slice, values: Array, x: Array, out: Array) -> None:
+        if x.ndim == 1:
+            kernels.coo_matvec(len(values), rows[part], columns[part], values, x, out)
+        else:
+            kernels.coo_matmat_dense(len(values), x.shape[1], rows[part], columns[part], values, x.reshape(-1), out)
+
+    return _each_lane(multiply, values, x, shape[0], is_long=len(rows) > _LONG)
 
 
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
@@ -89,8 +122,10 @@ def coo_product(
     shape: Shape,
     inner: int,
 ) -> tuple[Array, Array, Array] | None:
-    if values.dtype.kind not in "fc" or values.dtype == _NARROW:
+    if values.dtype.kind not in "fc":
         return None
+    dtype = values.dtype
+    values, other = (x.astype(WIDE.get(dtype.char, dtype), copy=False) for x in (values, other))
     left = _by_rows(values, rows, columns, (shape[0], inner))
     right = _by_rows(other, other_rows, other_columns, (inner, shape[1]))
     product = pattern = left @ right
@@ -104,7 +139,7 @@ def coo_product(
         result[np.searchsorted(_positions(pattern), _positions(product))] = product.data
     columns = pattern.indices
     found: Array = np.repeat(np.arange(shape[0], dtype=rows.dtype), np.diff(pattern.indptr))
-    return result, found, columns.astype(other_columns.dtype, copy=False)
+    return result.astype(dtype, copy=False), found, columns.astype(other_columns.dtype, copy=False)
 
 
 def _by_rows(values: Array, rows: Array, columns: Array, shape: Shape) -> csr_array:
@@ -144,21 +179,24 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     return out
 
 
-def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
-    """Call `multiply(values, x, out)`, which adds to `out`, for each batch element."""
+def _each_lane(multiply: Any, values: Array, x: Array, m: int, *, is_long: bool) -> Array:
+    """Call `multiply(values, x, out)`, which adds to `out`, for each batch element.
+
+    `out` has a wider data type than the values if sums may be long, or the kernels do not support the values.
+    """
     dtype = values.dtype
-    values, x = _wide(values), _wide(x)
+    wide = WIDE.get(dtype.char, dtype) if is_long or dtype.char == "e" else dtype
     is_vector = x.ndim == 1 or x.shape[-1] == 1
     width = () if x.ndim == 1 else (x.shape[-1],)
     if values.ndim == 1 and x.ndim <= 2:
-        out = np.zeros((m, *width), dtype=values.dtype)
+        out = np.zeros((m, *width), dtype=wide)
         if is_vector:
             multiply(values, x.reshape(-1), out.reshape(-1))
         else:
             multiply(values, np.ascontiguousarray(x), out)
         return out.astype(dtype, copy=False)
     stack = np.broadcast_shapes(values.shape[:-1], x.shape[:-2])
-    out = np.zeros((*stack, m, *width), dtype=values.dtype)
+    out = np.zeros((*stack, m, *width), dtype=wide)
     values = np.broadcast_to(values, (*stack, values.shape[-1]))
     x = np.broadcast_to(x, (*stack, *x.shape[-2:])) if x.ndim > 1 else x
     for lane in np.ndindex(stack):
@@ -176,11 +214,6 @@ def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) ->
         return values, rows, columns
     in_range = (rows < shape[0]) & (columns < shape[1])
     return values[..., in_range], rows[in_range], columns[in_range]
-
-
-def _wide(x: Array) -> Array:
-    """Convert float16, which the kernels lack, to a supported type."""
-    return x.astype(np.float32) if x.dtype == _NARROW else x
 
 
 def csr_assembly(
