@@ -287,6 +287,7 @@ def test_cumulative_sums(dtype: str, shape: tuple[int, ...]) -> None:
         return [*found, *(xp.cumulative_prod(y, axis=axis, include_initial=axis == 0) for axis in axes)]
 
     check(f, np.random.default_rng(1).integers(-3, 3, shape).astype(dtype))
+    check(f, (np.random.default_rng(2).normal(size=shape) * 50).astype(dtype))
     check(f, samples(dtype, int(np.prod(shape)), 5).reshape(shape))
 
 

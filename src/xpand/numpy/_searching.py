@@ -101,6 +101,10 @@ def _first_axis(function: str, x: Array) -> int:
     return 0
 
 
+# In these data types, the sum of a million numbers of the shorter ones would lose four digits.
+_WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
+
+
 def _prepend(value: int, result: Array, axis: int) -> Array:
     axis %= result.ndim
     initial = np.full((*result.shape[:axis], 1, *result.shape[axis + 1 :]), value, result.dtype)
@@ -112,11 +116,16 @@ def cumulative_sum(
 ) -> Array:
     """Return the cumulative sum along an axis, after a zero if `include_initial`.
 
-    `axis` may be omitted for one dimension. The other keywords are the same as for `np.cumsum`.
+    `axis` may be omitted for one dimension. The other keywords are the same as for `np.cumsum`. Without `out`, float16,
+    float32 and complex64 are added in float64 or complex128.
     """
     if axis is None:
         axis = _first_axis("cumulative_sum", x)
-    result = x.cumsum(axis, dtype, **kwargs)
+    target = x.dtype if dtype is None else np.dtype(dtype)
+    if target.char in _WIDE and not kwargs:
+        result = x.cumsum(axis, _WIDE[target.char]).astype(target)
+    else:
+        result = x.cumsum(axis, dtype, **kwargs)
     return _prepend(0, result, axis) if include_initial else result
 
 

@@ -12,6 +12,8 @@ from xpand_extensions.generic.statistics._ranks import mode_by
 from xpand_extensions.statistics import Mode
 from xpand_extensions.statistics._arguments import with_initial
 
+from .scatter import WIDE
+
 
 def quantile(
     x: Array, /, q: Any, *, axis: Any = None, method: Any = "linear", keepdims: bool = False, weights: Any = None
@@ -61,4 +63,5 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     with np.errstate(invalid="ignore"):  # NaN, on some platforms
-        return with_initial(np.logaddexp.accumulate(x, axis=axis), "logcumsumexp", axis, include_initial)
+        total = np.logaddexp.accumulate(x, axis=axis, dtype=WIDE.get(x.dtype.char)).astype(x.dtype, copy=False)
+        return with_initial(total, "logcumsumexp", axis, include_initial)

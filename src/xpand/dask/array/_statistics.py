@@ -87,11 +87,19 @@ def _cumulate(
     return da.concatenate([initial(shape, dtype=result.dtype, chunks=chunks), result], axis=axis)
 
 
+# The data types in which numbers of shorter ones are added.
+_WIDE = {"e": np.float64, "f": np.float64, "F": np.complex128}
+
+
 def cumulative_sum(
     x: Array, /, *, axis: int | None = None, dtype: DType | None = None, include_initial: bool = False, **kwargs: Any
 ) -> Array:
     """Return the cumulative sum along an axis, after a zero if `include_initial`."""
-    return _cumulate("sum", x, axis, dtype, include_initial, kwargs)
+    target = np.dtype(x.dtype if dtype is None else dtype)
+    wide = _WIDE.get(target.char)
+    if wide is None or kwargs:
+        return _cumulate("sum", x, axis, dtype, include_initial, kwargs)
+    return _cumulate("sum", x, axis, wide, include_initial, kwargs).astype(target)
 
 
 def cumulative_prod(

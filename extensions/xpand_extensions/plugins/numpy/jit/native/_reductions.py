@@ -9,8 +9,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 
 from .....tracing._graph import Equation, Variable
+from ...scatter import WIDE
 from ._emit import Emitter
-from ._scalars import instructions_of, literal, stored_type_of
+from ._scalars import converted, instructions_of, literal, stored_type_of
 from ._shares import LEAST, shared
 from ._ufuncs import Loop, is_same, loop_of
 from ._values import SMALL, Buffer, Elementwise, Index, Node, Order, Place, Shape, Small, constant
@@ -354,28 +355,33 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
     """Add or multiply the elements along an axis sequentially, and store each intermediate result."""
     out, params = equation.outputs[0], equation.params
     dtype, is_sum = np.dtype(out.dtype), equation.op.name == "cumulative_sum"
+    wide = np.dtype(WIDE.get(dtype.char, dtype)) if is_sum else dtype
     x = emitter.in_memory(emitter.cast(given[0], dtype))
     axis = (params.get("axis") or 0) % len(x.shape)
     found, before = emitter.result(out.shape, dtype), (slice(None),) * axis
-    results = found
+    target = found
     if params.get("include_initial"):
         first = found.viewed(lambda x: x[(*before, slice(0, 1))])
         emitter.store(emitter.stretched(Small((), dtype, [literal(int(not is_sum), dtype)]), first.shape), first)
-        results = found.viewed(lambda x: x[(*before, slice(1, None))])
-    combine = instructions_of("add" if is_sum else "multiply", dtype)
+        target = found.viewed(lambda x: x[(*before, slice(1, None))])
+    results = target if wide == dtype else emitter.allocated(x.shape, wide)
+    combine = instructions_of("add" if is_sum else "multiply", wide)
+
+    def value(place: Place) -> Any:
+        return converted(emitter.b, emitter.element(x, place), dtype, wide)
 
     def along(lead: Place) -> None:
         def copy(place: Place) -> None:
             whole = (*lead, Index(constant(0), 0, 1), *place)
-            emitter.write(emitter.element(x, whole), emitter.address(results, whole), dtype)
+            emitter.write(value(whole), emitter.address(results, whole), wide)
 
         def step(index: Index) -> None:
             def add(place: Place) -> None:
                 b = emitter.b
                 last = Index(b.sub(index.value, constant(1)), index.low - 1, index.high - 1)
                 whole = (*lead, index, *place)
-                total = combine(b, dtype, emitter.element(results, (*lead, last, *place)), emitter.element(x, whole))
-                emitter.write(total, emitter.address(results, whole), dtype)
+                total = combine(b, wide, emitter.element(results, (*lead, last, *place)), value(whole))
+                emitter.write(total, emitter.address(results, whole), wide)
 
             emitter.nest(x.shape[axis + 1 :], add)
 
@@ -384,4 +390,6 @@ def accumulated(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> l
 
     with shared(emitter, x.shape[:axis], 4 * x.size) as part:
         emitter.nest(x.shape[:axis], along, part=part)
+    if results is not target:
+        emitter.store(emitter.cast(results, dtype), target)
     return [found]
