@@ -359,6 +359,23 @@ def test_closed_output(command: str) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(os.name == "nt", reason="a shell of Unix closes the output")
+def test_closed_messages() -> None:
+    line = f"{shlex.join(COMMAND)} info --json 2>&-"
+    done = subprocess.run(line, shell=True, stdout=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["libraries"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file of Linux that is always full")
+def test_full_disk() -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([*COMMAND, "info"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 2
+    assert done.stderr.endswith("xpand info: error: the output can't be written: No space left on device\n")
+    assert "Traceback" not in done.stderr
+
+
 def test_reader_that_leaves_early() -> None:
     process = subprocess.Popen([*COMMAND, "info", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None

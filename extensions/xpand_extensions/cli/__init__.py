@@ -34,8 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.command is None:
         parser.print_help()
         return 0
-    if sys.stdout is None or sys.stderr is None:  # closed by the shell, as in `xpand info >&-`
+    # The shell may have closed streams, as in `xpand info >&-`.
+    if sys.stdout is None:
         return 141
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 (for the process)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?" instead of a traceback
@@ -49,11 +52,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stderr.write(f"xpand {arguments.command}: interrupted\n")
         return 130
     except OSError as error:
-        if not _is_of_closed_output(error):
+        is_closed = _is_of_closed_output(error)
+        if not is_closed and error.errno != errno.ENOSPC:
             raise
-        # A reader such as `head` has closed the output. The buffered output must not raise at exit.
+        # A reader such as `head` has closed the output, or the disk is full. Buffered output must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        if is_closed:
+            return 141
+        sys.stderr.write(f"xpand {arguments.command}: error: the output can't be written: {error.strerror}\n")
+        return 2
     return code
 
 
