@@ -207,13 +207,14 @@ def fill_diagonal(x: Array, value: ArrayLike, /, *, offset: int = 0) -> Array:
             f"fill_diagonal: value must broadcast to the shape of the diagonal, {(*batch, size)}, got "
             f"{tuple(filled.shape)}"
         )
+    if not size:
+        return xp.asarray(x, copy=True)
     filled = xp.astype(filled, x.dtype, copy=False)
     if filled.ndim:
         # Align the values with rows.
         filled = xp.broadcast_to(filled, (*filled.shape[:-1], size))
         before, after = (
-            xp.zeros((*filled.shape[:-1], number), dtype=x.dtype, device=device)
-            for number in (min(first, m), m - size - min(first, m))
+            xp.zeros((*filled.shape[:-1], number), dtype=x.dtype, device=device) for number in (first, m - size - first)
         )
         filled = xp.expand_dims(xp.concat([before, filled, after], axis=-1), axis=-1)
     mask = xp.astype(xp.eye(m, n, k=offset, dtype=xp.int8, device=device), xp.bool)
