@@ -14,7 +14,7 @@ import xpand
 from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions import special, statistics
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.vmap import vmap
 
 NAMESPACE = xpand.array_namespace
@@ -360,6 +360,14 @@ def test_second_derivatives_of_determinants_of_lower_rank(library: Library, valu
     x, t, _ = given(library, point)
     library.assert_equal(grad(total(point))(x), np.asarray(point.slopes), atol=1e-11)
     assert_second(library, total(point), x, t, curvature(values))
+
+
+@pytest.mark.parametrize("library", OWN, ids=str)
+def test_second_derivative_of_a_squared_norm_at_zero(library: Library) -> None:
+    """The norm has the derivative 0 there by convention; the sum of squares has no such point."""
+    x = library.asarray(np.zeros(3))
+    library.assert_equal(hessian(lambda x: NAMESPACE(x).linalg.vector_norm(x) ** 2)(x), np.zeros((3, 3)))
+    library.assert_equal(hessian(lambda x: NAMESPACE(x).linalg.vecdot(x, x))(x), 2.0 * np.eye(3))
 
 
 # On PyTorch, where another form is taken for arrays that are being differentiated
