@@ -58,7 +58,10 @@ def test_log1p_of_small_complex_numbers(library: Library, dtype: str) -> None:
     rng = np.random.default_rng(0)
     size = 10.0 ** rng.uniform(-30, 1, 300)
     z = np.concatenate(
-        [size * np.exp(2j * np.pi * rng.random(300)), [1e-20, -1e-20, 1e-20j, 0.5, -0.5, 3.0, -1.5 + 1j]]
+        [
+            size * np.exp(2j * np.pi * rng.random(300)),
+            [1e-20, -1e-20, 1e-20j, 0.5, -0.5, 3.0, -1.5 + 1j, -1 + 1e-30j, -1 - 1e-25j],
+        ]
     )
     z = z.astype(dtype)
     with mpmath.workdps(60):

@@ -95,6 +95,13 @@ def _atan(x: Array) -> Array:
     return jnp.conj(jnp.atan(jnp.conj(x)))
 
 
+def _log1p(x: Array) -> Array:
+    """Return `log(1 + x)`. Near -1, JAX squares both parts of `1 + x`, which underflows."""
+    total = lax.complex(1 + x.real, x.imag)
+    near = jnp.abs(total.real) + jnp.abs(total.imag) < 0.5
+    return jnp.where(near, jnp.log(total), jnp.log1p(x))
+
+
 def _slope_of_asin(x: Array) -> Array:
     return 1 / (_root(lax.complex(1 - x.real, -x.imag)) * _root(lax.complex(1 + x.real, x.imag)))
 
@@ -111,11 +118,13 @@ def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -
 
 
 # These replace JAX's functions: its `sinh` and `cosh` subtract exponentials, which loses half of the digits near zero.
-# Its `atan` returns a negative zero as imaginary part on the whole real axis. Others have wrong derivatives.
+# Its `log1p` is infinite near -1. Its `atan` returns a negative zero as imaginary part on the whole real axis. Others
+# have wrong derivatives.
 _BETTER: dict[str, Callable[[Array], Array]] = {
     "sinh": _sinh,
     "cosh": _cosh,
     "atan": _atan,
+    "log1p": _sloped(_log1p, lambda x: 1 / (1 + x)),
     "asin": _sloped(jnp.asin, _slope_of_asin),
     "acos": _sloped(jnp.acos, lambda x: -_slope_of_asin(x)),
     "acosh": _sloped(jnp.acosh, _slope_of_acosh),
