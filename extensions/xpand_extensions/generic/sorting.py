@@ -48,7 +48,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     size = x1.shape[-1]
     if x1.ndim == 1:
         return xp.reshape(_bisect(xp, x1, xp.reshape(x2, (-1,)), size, side), x2.shape)
-    lead = xp.broadcast_shapes(tuple(x1.shape[:-1]), tuple(x2.shape[:-1]))
+    lead = checks.broadcast(tuple(x1.shape[:-1]), tuple(x2.shape[:-1]))
     x1, x2 = xp.broadcast_to(x1, (*lead, size)), xp.broadcast_to(x2, (*lead, x2.shape[-1]))
     return _bisect(xp, x1, x2, size, side)
 

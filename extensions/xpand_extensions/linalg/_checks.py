@@ -122,7 +122,7 @@ def broadcast_stacks(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array]:
     """Broadcast the stacks of two arrays of matrices: all axes but the last two."""
     if a.shape[:-2] == b.shape[:-2]:
         return a, b
-    stack = xp.broadcast_shapes(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
+    stack = checks.broadcast(tuple(a.shape[:-2]), tuple(b.shape[:-2]))
     return xp.broadcast_to(a, (*stack, *a.shape[-2:])), xp.broadcast_to(b, (*stack, *b.shape[-2:]))
 
 

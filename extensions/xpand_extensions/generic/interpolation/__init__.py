@@ -30,7 +30,7 @@ def interp(
     for outside, value in ((position < points[..., :1], left), (position > points[..., -1:], right)):
         if value is not None:
             result = xp.where(outside, xp.full_like(result, value), result)
-    return xp.reshape(result, (*xp.broadcast_shapes(points.shape[:-1], values.shape[:-1]), *x.shape))
+    return xp.reshape(result, (*checks.broadcast(points.shape[:-1], values.shape[:-1]), *x.shape))
 
 
 def _one_period(
@@ -84,6 +84,6 @@ def _at(xp: Namespace, table: Array, index: Array) -> Array:
     """Take elements along the last axis: the same ones for all of a batch, or others for each."""
     if index.ndim == 1:
         return xp.take(table, index, axis=-1)
-    batch = xp.broadcast_shapes(table.shape[:-1], index.shape[:-1])
+    batch = checks.broadcast(table.shape[:-1], index.shape[:-1])
     table = xp.broadcast_to(table, (*batch, table.shape[-1]))
     return xp.take_along_axis(table, xp.broadcast_to(index, (*batch, index.shape[-1])), axis=-1)

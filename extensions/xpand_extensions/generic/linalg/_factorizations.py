@@ -114,7 +114,7 @@ def lu_solve(
     xp = array_namespace(factors)
     vector = b.ndim == 1
     matrix = b[:, None] if vector else b
-    stack = xp.broadcast_shapes(tuple(factors.shape[:-2]), tuple(matrix.shape[:-2]))
+    stack = _arguments.broadcast(tuple(factors.shape[:-2]), tuple(matrix.shape[:-2]))
     matrix = xp.broadcast_to(matrix, (*stack, *matrix.shape[-2:]))
     order = xp.broadcast_to(permutation, (*stack, permutation.shape[-1]))
     solve = linalg.triangular_solve.native(factors)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import array_namespace
-from xpand.extend import Array, Namespace
+from xpand.extend import Array, Namespace, checks
 from xpand_extensions import autodiff, control_flow, linalg
 from xpand_extensions.linalg._spectra import SchurResult, schur_factors as factors_of
 
@@ -126,7 +126,7 @@ def _root(x: Array) -> Array:
 
 def solve_sylvester(a: Array, b: Array, q: Array, /) -> Array:
     xp = array_namespace(a, b, q)
-    stack = xp.broadcast_shapes(*[tuple(x.shape[:-2]) for x in (a, b, q)])
+    stack = checks.broadcast(*[tuple(x.shape[:-2]) for x in (a, b, q)])
     q = xp.broadcast_to(q, (*stack, *q.shape[-2:]))
     if 0 in q.shape:
         return xp.zeros_like(q)

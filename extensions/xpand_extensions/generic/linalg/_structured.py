@@ -13,7 +13,7 @@ from ._factorizations import size_of
 def block_diag(*arrays: Array) -> Array:
     xp = array_namespace(*arrays)
     columns, before, rows = sum(x.shape[-1] for x in arrays), 0, []
-    stack = xp.broadcast_shapes(*[tuple(x.shape[:-2]) for x in arrays])
+    stack = checks.broadcast(*[tuple(x.shape[:-2]) for x in arrays])
     for x in arrays:
         m, n = x.shape[-2:]
         left, right = (
@@ -30,7 +30,7 @@ def toeplitz(c: Array, r: Array | None = None, /) -> Array:
     if r is None:
         r = xp.conj(c) if xp.isdtype(c.dtype, "complex floating") else c
     m, n = c.shape[-1], r.shape[-1]
-    stack = xp.broadcast_shapes(tuple(c.shape[:-1]), tuple(r.shape[:-1]))
+    stack = checks.broadcast(tuple(c.shape[:-1]), tuple(r.shape[:-1]))
     if 0 in (m, n):
         return xp.zeros((*stack, m, n), dtype=c.dtype, device=checks.device_of(c))
     c, r = xp.broadcast_to(c, (*stack, m)), xp.broadcast_to(r, (*stack, n))
@@ -45,12 +45,12 @@ def toeplitz(c: Array, r: Array | None = None, /) -> Array:
 
 def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, /) -> Array:
     xp = array_namespace(dl, d, du, b)
-    stack = xp.broadcast_shapes(*[tuple(x.shape[:-1]) for x in (dl, d, du)])
+    stack = checks.broadcast(*[tuple(x.shape[:-1]) for x in (dl, d, du)])
     dl, d, du = (xp.broadcast_to(x, (*stack, d.shape[-1])) for x in (dl, d, du))
     is_vector = b.ndim == 1
     if is_vector:
         b = b[:, None]
-    stack = xp.broadcast_shapes(stack, tuple(b.shape[:-2]))
+    stack = checks.broadcast(stack, tuple(b.shape[:-2]))
     b = xp.broadcast_to(b, (*stack, *b.shape[-2:]))
     if 0 in b.shape:
         return b[..., 0] if is_vector else b
