@@ -59,7 +59,8 @@ class Form:
 
 Function = Callable[..., Any]
 
-Users: TypeAlias = tuple[Function]
+Users: TypeAlias = tuple[Function, Partial]
+"""A function of the user, and the further arguments without their arrays. Both may capture arrays."""
 
 
 @clean_tracebacks
@@ -122,12 +123,13 @@ def custom_linear_solve(
     if transpose_solve is not None:
         checks.function(name, transpose_solve, "transpose_solve")
     system = _Equation(name, "b", b, args, has_aux)
+    back, others = transpose_solve, system.other_args
     native = custom_linear_solve.native(*system.first, *system.args)
     xs, aux = native(
-        OfArrays(partial(system.function, "matvec"), matvec),
+        OfArrays(partial(system.function, "matvec"), matvec, others),
         system.first,
-        solve=OfArrays(partial(system.solver, "solve"), solve),
-        transpose_solve=transpose_solve and OfArrays(partial(system.solver, "transpose_solve"), transpose_solve),
+        solve=OfArrays(partial(system.solver, "solve"), solve, others),
+        transpose_solve=back and OfArrays(partial(system.solver, "transpose_solve"), back, others),
         args=system.args,
         symmetric=symmetric,
         has_aux=True,
@@ -156,12 +158,14 @@ class _Equation:
 
     def function(self, what: str, users: Users, xs: Arrays, *args: Array) -> Arrays:
         """Call a function that returns a tree like the first argument; `what` is its name."""
-        found = users[0](self.form.tree(xs), *self.other_args.tree(args))
+        user, others = users
+        found = user(self.form.tree(xs), *others.tree(args))
         return self.form.arrays(f"{self.name}: {what} must return", self.argument, found, xs[0])
 
     def solver(self, what: str, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Call a solver. Return the solution and the arrays of the auxiliary data."""
-        found = users[0](self.form.tree(xs), *self.other_args.tree(args))
+        user, others = users
+        found = user(self.form.tree(xs), *others.tree(args))
         aux: Arrays = ()
         if self.has_aux:
             if not isinstance(found, tuple) or len(found) != 2:
@@ -253,9 +257,9 @@ def custom_root(
     vmap.native(*root.first)  # looked up here: PyTorch's compiler forbids a first look-up inside derivatives
     native = custom_root.native(*root.first, *root.args)
     xs, aux = native(
-        OfArrays(partial(root.function, "f"), f),
+        OfArrays(partial(root.function, "f"), f, root.other_args),
         root.first,
-        solve=OfArrays(partial(root.solver, "solve"), solve),
+        solve=OfArrays(partial(root.solver, "solve"), solve, root.other_args),
         tangent_solve=OfArrays(root.tangent_solve, tangent_solve),
         args=root.args,
         has_aux=True,

@@ -97,11 +97,19 @@ class System:
         return product + along(basis, x)
 
 
-trees.register(
-    System,
-    lambda a: ((a.operator, a.preconditioner, a.basis), (a.rows, a.columns, a.is_transposed)),
-    lambda static, children: System(*children, *static),
-)
+def _flatten(a: System) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    # The functions are leaves, like those of preconditioners: transformations look for arrays that leaves capture.
+    return (a.operator.functions, a.operator, a.preconditioner, a.basis), (a.rows, a.columns, a.is_transposed)
+
+
+def _unflatten(static: tuple[Any, ...], children: Any) -> System:
+    functions, operator, *rest = children
+    if isinstance(operator, LinearOperator):
+        operator = operator._with_functions(*functions)
+    return System(operator, *rest, *static)
+
+
+trees.register(System, _flatten, _unflatten)
 
 
 def along(basis: Array, x: Array) -> Array:

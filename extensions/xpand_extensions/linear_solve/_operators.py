@@ -66,6 +66,10 @@ class LinearOperator:
         """Return the function and its transpose, or None."""
         return self.function, self.transposed
 
+    def _with_functions(self, function: Any, transposed: Any) -> "LinearOperator":
+        """Return the operator with other functions."""
+        return _unflatten((function, transposed, self.symmetric, self.positive_definite), (self.args,))
+
     def __call__(self, x: trees.Tree, /) -> trees.Tree:
         """Multiply a vector."""
         return self.function(x, *in_namespace_of(trees.leaves(x), self.args))
