@@ -11,6 +11,7 @@ import torch
 
 from tests.libraries import LIBRARIES
 from tests.test_derivatives import NAMESPACE
+from xpand import UnsupportedError
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.autodiff import (
     checkpoint,
@@ -19,11 +20,13 @@ from xpand_extensions.autodiff import (
     custom_root,
     custom_vjp,
     grad,
+    hessian,
     jvp,
     vjp,
 )
-from xpand_extensions.control_flow import cond, scan, while_loop
+from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
+from xpand_extensions.linear_solve import LinearOperator, solve
 from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
@@ -408,3 +411,125 @@ def test_captured_arrays_of_other_libraries_are_constants(library: str, calling:
     found = TRANSFORMED[transform](f)(torch.asarray(X, dtype=torch.float64))
     np.testing.assert_allclose(float(found), expected, rtol=1e-9)
     np.testing.assert_allclose(float(f(torch.asarray(X, dtype=torch.float64))), float(plain(np.asarray(X))))
+
+
+# Captures in loops, branches and solvers
+
+
+def with_rule(kind: str, c: Any, i: Any) -> Any:
+    """A function with a rule that captures arrays of the loop around it."""
+    if kind == "jvp":
+        rule = custom_jvp(lambda y: c * y + i)
+        rule.defjvp(lambda primals, tangents: (c * primals[0] + i, c * tangents[0]))
+        return rule
+    rule = custom_vjp(lambda y: c * y + i)
+    rule.defvjp(lambda y: (c * y + i, ()), lambda residuals, ct: (c * ct,))
+    return rule
+
+
+def floating(i: Any, x: Any) -> Any:
+    return NAMESPACE(i).astype(i, x.dtype)
+
+
+def rows(x: Any) -> Any:
+    return NAMESPACE(x).stack([x, x + 1.0, x + 2.0])
+
+
+WITHIN: dict[str, Callable[[str, Any], Any]] = {
+    "carry": lambda kind, x: fori_loop(0, 3, lambda i, c: with_rule(kind, c, 1.0)(x) + 1.0, x),
+    "index": lambda kind, x: fori_loop(0, 3, lambda i, c: with_rule(kind, 2.0, floating(i, x))(x) + c, x),
+    "carry of itself": lambda kind, x: fori_loop(0, 3, lambda i, c: with_rule(kind, c, floating(i, x))(c) / 4.0, x),
+    "while": lambda kind, x: while_loop(lambda c: c < 9.0, lambda c: with_rule(kind, c, 1.0)(x) + 1.0, x, max_iter=6),
+    "row": lambda kind, x: scan(lambda c, row: (with_rule(kind, c, row)(x), c), x, rows(x))[0],
+    "cond": lambda kind, x: cond(x > 0.0, lambda y: with_rule(kind, y, 2.0)(x), lambda y: y, x),
+    "lane": lambda kind, x: NAMESPACE(x).sum(vmap(lambda z: with_rule(kind, z, z)(x))(rows(x))),
+}
+
+
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if not x.lazy], ids=str)
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+@pytest.mark.parametrize("name", WITHIN)
+def test_rules_capture_arrays_of_loops_around_them(library: Any, name: str, kind: str) -> None:
+    program = partial(WITHIN[name], kind)
+    xs = [library.asarray(2.0), library.asarray(-0.5)]
+    expected = np.asarray([library.to_numpy(program(x)) for x in xs])
+    lanes = library.xp.stack(xs)
+    calls = {"vmap": vmap(program), "vmap of jit": vmap(jit(program)), "jit of vmap": jit(vmap(program))}
+    for what, call in calls.items() if library.id != "torch" else [("vmap", vmap(program))]:
+        np.testing.assert_allclose(library.to_numpy(call(lanes)), expected, rtol=1e-12, err_msg=what)
+    compiler = "eager" if library.id == "torch" else None
+    np.testing.assert_allclose(library.to_numpy(jit(program, compiler=compiler)(xs[0])), expected[0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["jvp", "vjp"])
+@pytest.mark.parametrize("name", ["carry of itself", "row", "cond", "carry"])
+def test_rules_have_no_derivative_for_captured_arrays(name: str, kind: str) -> None:
+    f, x = partial(WITHIN[name], kind), np.asarray(2.0)
+    calls = [grad(f), jit(grad(f)), grad(jit(f)), lambda x: vmap(grad(f))(np.stack([x, x]))]
+    for call in calls:
+        with pytest.raises(UnsupportedError, match="captures an array that is differentiated"):
+            call(x)
+
+
+def test_rules_with_a_captured_index_are_differentiated() -> None:
+    for kind in ("jvp", "vjp"):
+        f = lambda x, kind=kind: fori_loop(0, 3, lambda i, c: with_rule(kind, 2.0, i)(x) + c, x)
+        for found in (grad(f)(np.asarray(2.0)), jit(grad(f))(np.asarray(2.0)), grad(jit(f))(np.asarray(2.0))):
+            assert float(found) == 7.0
+        np.testing.assert_array_equal(vmap(grad(f))(np.asarray([2.0, 3.0])), [7.0, 7.0])
+
+
+def times(x: Any, c: Any) -> Any:
+    """Multiply by a function: operators of array-api-strict refuse traced arrays on the right."""
+    return NAMESPACE(x, c).multiply(x, c)
+
+
+SOLVERS: dict[str, Callable[[Any, Any], Any]] = {
+    "cg": lambda b, c: solve(lambda v: times(v, c), b, method="cg").x,
+    "default": lambda b, c: solve(lambda v: times(v, c), b).x,
+    "preconditioner": lambda b, c: solve(lambda v: times(v, c), b, method="bicgstab", preconditioner=lambda r: r / c).x,
+    "transposed": lambda b, c: (
+        solve(LinearOperator(lambda v: times(v, c), transposed=lambda v: times(v, c)), b, method="gmres").x
+    ),
+    "least squares": lambda b, c: solve(lambda v: times(v, c), b, method="lsmr").x,
+    "in arguments": lambda b, c: custom_linear_solve(
+        lambda v, f: f(v), b, solve=lambda b, f: b / f(b) * b, symmetric=True, args=(lambda v: times(v, c),)
+    ),
+    "custom_linear_solve": lambda b, c: custom_linear_solve(
+        lambda v: times(v, c), b, solve=lambda b: b / c, symmetric=True
+    ),
+    "custom_root": lambda b, c: custom_root(
+        lambda x: NAMESPACE(x, c, b).subtract(times(x, c), b), b * 0.0, solve=lambda x: b / c
+    ),
+}
+
+
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if not x.lazy and x.id != "strict-device1"], ids=str)
+@pytest.mark.parametrize("name", SOLVERS)
+def test_solvers_capture_arrays(library: Any, name: str) -> None:
+    """The solution is b / c."""
+    solution, b, c = SOLVERS[name], np.asarray([1.0, 2.0]), 2.0
+    given, scale = library.asarray(b), library.asarray(c)
+    scales, batch = library.asarray([2.0, 4.0]), library.asarray([[1.0, 2.0], [3.0, 4.0]])
+    value = lambda c: NAMESPACE(c).sum(solution(given, c))
+    checks = {
+        "grad": (grad(value)(scale), -b.sum() / c**2),
+        "grad of b": (grad(lambda b: NAMESPACE(b).sum(solution(b, scale)))(given), np.full(2, 1 / c)),
+        "vmap": (vmap(solution)(batch, scales), [[0.5, 1.0], [0.75, 1.0]]),
+        "vmap of one": (vmap(lambda c: solution(given, c))(scales), b / np.asarray([[2.0], [4.0]])),
+    }
+    if library.id in ("numpy", "strict"):
+        checks |= {
+            "jvp": (jvp(lambda c: solution(given, c), (scale,), (scale,))[1], -b / c),
+            "hessian": (hessian(value)(scale), 2 * b.sum() / c**3),
+            "jit": (jit(solution)(given, scale), b / c),
+            "jit of one": (jit(lambda c: solution(given, c))(scale), b / c),
+            "jit of grad": (jit(grad(value))(scale), -b.sum() / c**2),
+            "vmap of grad": (vmap(grad(value))(scales), -b.sum() / np.asarray([2.0, 4.0]) ** 2),
+            "loop": (
+                jit(lambda c: fori_loop(0, 2, lambda i, x: solution(x, c + floating(i, c)), given))(scale),
+                b / 6.0,
+            ),
+        }
+    for what, (found, expected) in checks.items():
+        np.testing.assert_allclose(library.to_numpy(found), expected, rtol=1e-6, err_msg=what)

@@ -96,8 +96,13 @@ def _map_around(trace: Trace, op: Op, results: Sequence[Any]) -> Batching | None
         return None
     if isinstance(highest, Batching):
         return highest
-    raise UnsupportedError(
-        f"{op.name}: the function captures an array that is differentiated, for which the rule has no derivative; pass "
+    raise captures_differentiated(op.name)
+
+
+def captures_differentiated(name: str) -> UnsupportedError:
+    """Make the error for a captured array that is differentiated."""
+    return UnsupportedError(
+        f"{name}: the function captures an array that is differentiated, for which the rule has no derivative; pass "
         "the captured array as an argument"
     )
 

@@ -12,7 +12,7 @@ from functools import cached_property, partial
 from typing import Any, Final
 
 from xpand import is_concrete, library_name, trees
-from xpand.extend import import_module
+from xpand.extend import checks, import_module
 
 from .._dispatch import OPERATIONS, Operation, UnsupportedError
 from .._transforms import HOLE
@@ -70,7 +70,10 @@ class Template:
         names: list[str] = []
         static: list[Any] = []
         for name in sorted(arguments):  # sorted, like the keys of a dictionary in a tree
+            is_static = signature.parameters[name].kind is not inspect.Parameter.POSITIONAL_ONLY
             for leaf in trees.leaves(arguments[name], is_leaf=_is_none):
+                # Sizes and axes may be integers of NumPy, which are no arrays. Arrays are positional-only.
+                leaf = checks.plain_integer(leaf) if is_static else leaf
                 is_array = hasattr(leaf, "dtype") and hasattr(leaf, "shape") and not isinstance(leaf, type)
                 if is_array:
                     arrays.append(leaf)

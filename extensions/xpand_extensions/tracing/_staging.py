@@ -67,6 +67,7 @@ class Staging(Trace):
 
     def written(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record an operation unchanged."""
+        params = {name: _plain(value) for name, value in params.items()}
         inputs = [self.atom(x) for x in args]
         is_weak = False
         if self.weak and op.name in _COMBINING:
@@ -151,6 +152,21 @@ class Staging(Trace):
 
 
 _COMPARISONS: Final = frozenset(OPERATORS[name] for name in COMPARISONS)
+
+
+def _plain(value: Any) -> Any:
+    """Return a static parameter with Python integers in place of NumPy's, which shapes of results would contain."""
+    if type(value) is tuple:
+        return tuple([_plain(each) for each in value])
+    if type(value) is list:
+        return [_plain(each) for each in value]
+    if type(value) is dict:
+        return {key: _plain(each) for key, each in value.items()}
+    if type(value) is slice:
+        return slice(*[checks.plain_integer(each) for each in (value.start, value.stop, value.step)])
+    return checks.plain_integer(value)
+
+
 _COMBINING: Final = frozenset((*BINARY, *UNARY, "clip", "where"))
 _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
     "bool": frozenset({"bool"}),
