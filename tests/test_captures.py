@@ -499,7 +499,7 @@ SOLVERS: dict[str, Callable[[Any, Any], Any]] = {
         lambda v: times(v, c), b, solve=lambda b: b / c, symmetric=True
     ),
     "custom_root": lambda b, c: custom_root(
-        lambda x: NAMESPACE(x, c, b).subtract(times(x, c), b), b * 0.0, solve=lambda x: b / c
+        lambda x: NAMESPACE(x, c, b).subtract(times(x, c), b), b * 0.0, solve=lambda x: NAMESPACE(b, c).divide(b, c)
     ),
 }
 

@@ -9,6 +9,7 @@ from xpand import library_name
 from xpand._common.creation import with_default
 from xpand._namespace import LIBRARIES
 from xpand._precision import PRECISION
+from xpand.extend import checks
 
 from ._core import CURRENT, EVALUATION, Op, TracedArray, apart, bare, bind
 from ._views import linked
@@ -49,7 +50,7 @@ def _value(name: str, x: Any) -> Any:
     if isinstance(x, tuple):
         return tuple([_value(name, part) for part in x])
     if not isinstance(x, TracedArray):
-        return x
+        return checks.plain_integer(x)
     found = x._trace.concrete(x, f"an argument of {name}")
     return _value(name, found)
 

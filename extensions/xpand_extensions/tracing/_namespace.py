@@ -248,6 +248,10 @@ def _find(base: Any, name: str) -> Any:
     return found
 
 
+_COUNTS: Final = frozenset({"k", "n", "shift"})
+"""Parameters that rules compute with, so they must be Python integers: the negative of NumPy's `uint8` wraps around."""
+
+
 def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable[..., Any]:
     """Make the function of the standard that applies the operation of the same name."""
     parts = parsed(signature)
@@ -255,7 +259,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     if name == "sum" and library_name(namespace.base) not in LIBRARIES:
         found = _without_dtype(namespace.base)
     given = ", ".join([*parts.arrays, *parts.extra])
-    params = ", ".join(f"'{part}': {part}" for part in parts.static)
+    params = ", ".join(f"'{part}': {f'plain({part})' if part in _COUNTS else part}" for part in parts.static)
     header = parts.header
     if parts.is_sequence and not parts.is_variadic:
         header = header.replace("*arrays", "arrays", 1)
@@ -277,6 +281,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
         f"    return {result}\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
+    scope |= {"plain": checks.plain_integer}
     scope |= {"known": namespace.known, "check": namespace.check, "linked": linked, "linked_parts": linked_parts}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
