@@ -21,6 +21,7 @@ from xpand_extensions import (
     indexing,
     interpolation,
     linalg,
+    named as hax,
     padding,
     pluggable,
     random,
@@ -32,6 +33,7 @@ from xpand_extensions import (
 )
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions._plans import Memory, signature
+from xpand_extensions.named import _products, _rearrange
 
 pytestmark = pytest.mark.usefixtures("own_operations")
 
@@ -358,3 +360,41 @@ def test_torch_compile(called_before: bool) -> None:
     if called_before:  # else implementations have been found in between
         assert len(graphs) == 1
     torch.testing.assert_close(found, function(x, ids) if expected is None else expected)
+
+
+NAMED: dict[str, Callable[[Any, Any], Any]] = {
+    "dot": lambda x, axis: hax.dot(x, x, axis=axis),
+    "einsum": lambda x, axis: hax.einsum("{a} -> ", x, a=axis),
+    "sum": lambda x, axis: hax.sum(x, axis),
+    "var": lambda x, axis: hax.var(x, axis),
+    "rearrange": lambda x, axis: hax.rearrange(x, (..., axis)),
+    "take": lambda x, axis: hax.take(x, axis, 0),
+    "flip": lambda x, axis: hax.flip(x, axis),
+    "sort": lambda x, axis: hax.sort(x, axis),
+    "broadcast_axis": lambda x, axis: hax.broadcast_axis(x, axis),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_named_call_does_after_others_what_it_does_first(name: str) -> None:
+    """Names, right sizes and wrong sizes select an axis. Only calls with other data types or layouts come between."""
+    call = NAMED[name]
+    x = np.arange(6.0).reshape(2, 3)
+    arrays = [hax.named(x, ("a", "b")), hax.named(x.T, ("a", "b")), hax.named(x.astype(np.float32), ("b", "a"))]
+    calls = [(array, axis) for array in arrays for axis in ("a", hax.Axis("a", 2), hax.Axis("a", 3), "c")]
+
+    def outcome(array: Any, axis: Any) -> Any:
+        try:
+            found = call(array, axis)
+        except Exception as error:
+            return type(error), str(error)
+        return found.names, found.array.dtype, found.array.tolist()
+
+    alone = []
+    for each in calls:
+        for memory in (_products._PRODUCTS, _products._EINSUMS, _rearrange._REARRANGEMENTS, _rearrange._ORDERS):
+            memory.clear()
+        alone.append(outcome(*each))
+    numbers = range(len(calls))
+    for i in (*numbers, *numbers[::-1], *numbers):
+        assert outcome(*calls[i]) == alone[i], calls[i]
