@@ -30,6 +30,11 @@ def _columns(xp: Any, v: Any, zeros: Any) -> Any:
     return sparse.CSC(v, zeros, numbers, (1, v.shape[0]))
 
 
+def _row_times_column(xp: Any, v: Any, zeros: Any) -> Any:
+    n, numbers = v.shape[0], _numbers(xp, zeros)
+    return _sparse(v, zeros, numbers, (1, n)) @ _sparse(xp.ones_like(v), numbers, zeros, (n, 1))
+
+
 def _ends(xp: Any, zeros: Any) -> Any:
     return xp.stack([zeros[0], zeros[0] + zeros.shape[0]])
 
@@ -75,6 +80,7 @@ MEANS: Final[dict[str, Total]] = {
     "average": lambda xp, v, zeros: statistics.average(v, axis=0),
     "average with weights": lambda xp, v, zeros: statistics.average(v, axis=0, weights=xp.ones_like(v)),
     "nanmean": lambda xp, v, zeros: statistics.nanmean(v, axis=0),
+    "sparse.mean": lambda xp, v, zeros: sparse.mean(_sparse(v, zeros, _numbers(xp, zeros), (1, v.shape[0]))),
 }
 FUNCTIONS: Final[dict[str, Total]] = {
     **SUMS,
@@ -85,6 +91,7 @@ FUNCTIONS: Final[dict[str, Total]] = {
     "sparse.sum": lambda xp, v, zeros: sparse.sum(_sparse(v, zeros, _numbers(xp, zeros), (1, v.shape[0]))),
     "sparse.sum of rows": lambda xp, v, zeros: sparse.sum(_row(xp, v, zeros), axis=1)[0],
     "todense": lambda xp, v, zeros: sparse.todense(_sparse(v, zeros, zeros, (2, 2)))[0, 0],
+    "sparse @ sparse": lambda xp, v, zeros: sparse.todense(_row_times_column(xp, v, zeros))[0, 0],
     "cumulative_sum": lambda xp, v, zeros: xp.cumulative_sum(v)[-1],
     "CSR": lambda xp, v, zeros: (_row(xp, v, zeros) @ xp.ones_like(v))[0],
     "CSR of columns": lambda xp, v, zeros: (_row(xp, v, zeros) @ xp.stack([v * 0, xp.ones_like(v)], axis=-1))[0, 1],
@@ -105,7 +112,7 @@ BY_BLOCKS: Final = {
         FUNCTIONS[name]
         for name in ("segment_sum", "segment_reduce", "scatter", "scatter_nd", "bincount", "cumulative_sum")
     ),
-    *MEANS.values(),
+    *(function for name, function in MEANS.items() if name != "sparse.mean"),
 }
 
 

@@ -11,6 +11,7 @@ from xpand.extend import Array, checks as _arguments
 
 from .. import scatter
 from .._bounds import index_dtype
+from .._dtypes import is_narrow
 from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, tocoo, todense
@@ -65,7 +66,10 @@ def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     array([1.5, 1.5])
     """
     a, axes = _arguments_of("mean", a, axis, keepdims, _arguments.FLOATING)
-    count = prod([a.shape[i] for i in axes])
+    xp, count = namespace_of(a), prod([a.shape[i] for i in axes])
+    if is_narrow(xp, a.dtype):  # sums and counts might overflow in float16
+        wide = a._replace(xp.astype(a.values, xp.float32))
+        return xp.astype(mean(wide, axis=axes, keepdims=keepdims), a.dtype)
     total = sum(a, axis=axes, keepdims=keepdims)
     return total / count if count else total + math.nan
 

@@ -23,9 +23,9 @@ from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 _SCATTER: Final = {"add": cupyx.scatter_add, "min": cupyx.scatter_min, "max": cupyx.scatter_max}
 
 # CUDA's atomic operations support few integer types. A sum may use any wider type, or the unsigned type of the same
-# width: the lowest bits are the same.
+# width: the lowest bits are the same. A million float32 numbers, one by one, would lose four digits.
 _SMALL: Final = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
-_ADD_AS: Final = _SMALL | {"int64": "uint64"}
+_ADD_AS: Final = _SMALL | {"int64": "uint64", "float16": "float64", "float32": "float64"}
 _ORDER_AS: Final = _SMALL | {"bool": "int32", "float16": "float32"}
 _HIGHEST: Final = 2**63
 
@@ -61,7 +61,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
     if dtype.kind == "c":  # for sums only: the kernel supports separate columns for the real and the imaginary part
         part = dtype.char.lower()
         table, values = (cp.ascontiguousarray(x).view(part) for x in (table, values))
-        return _scattered(table, index, values, operation).view(dtype)
+        return _combine(table, index, values, operation).view(dtype)
     if operation == "add":
         wide = _ADD_AS.get(dtype.name, dtype.name)
         return _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)

@@ -175,12 +175,15 @@ def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int,
     positions = [first + i for i in range(slots)]
     taken = [jnp.where(p < end, values.at[..., p].get(**inside), 0) for p in positions]
     columns = [indices.at[p].get(**inside) for p in positions]
+    dtype = values.dtype
+    if dtype.itemsize < 4 and jnp.issubdtype(dtype, jnp.floating):
+        x = x.astype(jnp.float32)  # 16-bit numbers are added in float32
     inside["mode"] = "promise_in_bounds"
     if not wide:
-        return sum(v * x.at[..., c].get(**inside) for v, c in zip(taken, columns))
+        return sum(v * x.at[..., c].get(**inside) for v, c in zip(taken, columns)).astype(dtype)
     # Compute these first: otherwise XLA reads them again for each column of x.
     taken, columns = jax.lax.optimization_barrier((taken, columns))
-    return sum(v[..., None] * x.at[..., c, :].get(**inside) for v, c in zip(taken, columns))
+    return sum(v[..., None] * x.at[..., c, :].get(**inside) for v, c in zip(taken, columns)).astype(dtype)
 
 
 def _by_rows_jvp(
