@@ -41,6 +41,9 @@ WIDE: Final[dict[str, Any]] = {"e": np.float64, "f": np.float64, "F": np.complex
 FEW: Final = 4
 """A table with more rows than this number for each value is not converted."""
 
+_LARGE: Final = 1 << 16
+"""The number of elements from which on memory of the size of a table takes longer than a sort of the index."""
+
 
 class NumpyAt(GenericAt):
     """An array of NumPy at an index."""
@@ -145,7 +148,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 def _updated(table: Array, index: Array, values: Array, operation: Operation) -> Array:
     """Return a table of shape `(count, width)` with updated rows. Several values for a row are applied in order."""
     out = np.array(table, order="C")
-    if not _adds_wide(operation, out):
+    if not _adds_wide(operation, out) or len(index) < 2:
         _update(out, index, values, operation)
         return out
     wide = WIDE[out.dtype.char]
@@ -153,7 +156,12 @@ def _updated(table: Array, index: Array, values: Array, operation: Operation) ->
         total = out.astype(wide)
         _update(total, index, values, operation)
         return total.astype(out.dtype)
-    # The memory of other rows is not touched.
+    if out.size > _LARGE:
+        rows, index = np.unique(index, return_inverse=True)
+        total = out[rows].astype(wide)
+        _update(total, index, values, operation)
+        out[rows] = total
+        return out
     total = np.empty(out.shape, wide)
     total[index] = out[index]
     _update(total, index, values, operation)

@@ -24,6 +24,7 @@ from xpand_extensions.scatter._nd import ScatterOperation
 from xpand_extensions.scatter._offsets import SegmentOperation
 from xpand_extensions.scatter._segments import Reduction, identity, reducers
 
+from ._plain import is_plain
 from ._rows import are_within, checks_itself, flat, select
 from ._unsigned import ordered
 
@@ -42,6 +43,9 @@ _WIDE: Final = {
     torch.complex64: torch.complex128,
 }
 """The data types in which values of shorter ones are added: one by one, a million would lose four digits."""
+
+_BLOCK: Final = 1 << 16
+"""The number of values that are converted at a time."""
 
 _FEW: Final = 16
 """A table with more rows than this number for each value is not converted."""
@@ -220,9 +224,9 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
         if wide is None or len(index) < 2:
             return _added(table, index, values, operation)
         if len(table) < _FEW * len(index) or not is_concrete(index):
-            return _added(table.to(wide), index, values.to(wide), operation).to(table.dtype)
+            return _added_to(table.to(wide), index, values, operation).to(table.dtype)
         rows, inverse = torch.unique(without_grad(index), return_inverse=True)
-        sums = _added(values.new_zeros((len(rows), table.shape[1]), dtype=wide), inverse, values.to(wide), operation)
+        sums = _added_to(values.new_zeros((len(rows), table.shape[1]), dtype=wide), inverse, values, operation)
         return _added(table, rows, sums.to(table.dtype), "add")
     if operation == "multiply" and not is_concrete(values):
         # The gradient of scatter_reduce's product reads values, which raises under vmap.
@@ -247,6 +251,20 @@ def _added(table: Array, index: Array, values: Array, operation: str) -> Array:
     return table.index_add(0, index, values, alpha=1 if operation == "add" else -1)
 
 
+def _added_to(table: Array, index: Array, values: Array, operation: str) -> Array:
+    """Add to a new table of a wider data type. Many values are converted in blocks, which stay in the cache."""
+    if len(index) <= _BLOCK or type(table) is not torch.Tensor or not is_plain(table, index, values):
+        return _added(table, index, values.to(table.dtype), operation)
+    for start in range(0, len(index), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        added = values[part].to(table.dtype)
+        if operation == "add" and table.shape[1] == 1:
+            table.squeeze(1).scatter_add_(0, index[part], added.squeeze(1))
+        else:
+            table.index_add_(0, index[part], added, alpha=1 if operation == "add" else -1)
+    return table
+
+
 def _wide_of(x: Array) -> Any:
     """Return the data type in which numbers are added; None for their own. Apple's GPUs have no float64."""
     return None if x.device.type == "mps" else _WIDE.get(x.dtype)
@@ -255,7 +273,8 @@ def _wide_of(x: Array) -> Any:
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     size, dtype = what.num_segments, values.dtype
     wide = _wide_of(values) if what.combination == "add" else None
-    values = values if wide is None else values.to(wide)
+    is_long = wide is not None and len(ids) > _BLOCK and is_plain(values, ids)
+    values = values if wide is None or is_long else values.to(wide)
     # `new_full`: the values may be distributed.
     empty = values.new_full((size, *values.shape[1:]), identity(xp, values.dtype, what.combination))
     # On the CPU, the scatter itself raises for ids out of bounds, unless it is empty. On a GPU it would crash.
@@ -266,7 +285,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     elif ids.dtype != torch.int64:
         ids = ids.to(torch.int64)
     try:
-        if values.ndim == 1 and what.combination == "add" and values.dtype not in SIGNED and not dropped:
+        if values.ndim == 1 and what.combination == "add" and values.dtype not in SIGNED and not (dropped or is_long):
             return empty.scatter_add(0, ids, values).to(dtype)  # half the time for few values
         width = math.prod(values.shape[1:])
         table = empty.reshape(size, width)
