@@ -28,6 +28,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError, array_namespace, library_name
+from xpand._namespace import more_than_data
 from xpand.extend import (
     Array,
     Namespace,
@@ -144,9 +145,12 @@ class Operation(Generic[P, R_co]):
             xp = array_namespace(*arrays)
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
+        types = key if isinstance(key, tuple) else (key,)
+        refused = next(filter(None, map(more_than_data, types)), None)
+        if refused and self.is_own and not {self.capability, self.qualified_name} & _ALSO_FOR_SUBCLASSES:
+            raise UnsupportedError(f"{self.name}: not available for {refused}")
         found = self.observed(self.resolve_library(library_name(xp)))
         # Store it by type only if the type determines the library: a third-party array may choose its namespace.
-        types = key if isinstance(key, tuple) else (key,)
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
             self.by_type[key] = found
         return found
@@ -236,6 +240,32 @@ class Operation(Generic[P, R_co]):
         module = import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
         return None if module is None else getattr(module, self.name, None)
 
+
+_FUNCTIONS_OF_ELEMENTS: Final = (
+    *("i0", "i0e", "i1", "i1e", "erf", "erfc", "erfinv", "erfcinv", "ndtr", "ndtri", "log_ndtr", "digamma", "gammainc"),
+    *("gammaincc", "betainc", "sigmoid", "expit", "logit", "softplus", "logsumexp", "softmax", "log_softmax", "xlogy"),
+    *("xlog1py", "entr", "sinc", "cbrt", "rsqrt", "exp2"),
+)
+_ALSO_FOR_SUBCLASSES: Final = frozenset(
+    {
+        "autodiff.is_differentiated",
+        "autodiff.stop_gradient",
+        "control_flow.cond",
+        "control_flow.fori_loop",
+        "control_flow.switch",
+        "control_flow.while_loop",
+        "convert",
+        "debug",
+        "jit.jit",
+        "jit.named_call",
+        "progress",
+        *(f"special.{name}" for name in _FUNCTIONS_OF_ELEMENTS),
+    }
+)
+"""Capabilities and operations whose results for masked arrays, matrices and arrays with units are the library's own.
+
+Others would lose the mask or the class, so they refuse such arrays.
+"""
 
 OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
 

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Any
 
 from xpand import array_namespace, choose_namespace, trees
+from xpand._namespace import more_than_data
 from xpand.extend import Array, checks, default_dtype
 
 from ..jit._ahead import Lowering
@@ -79,6 +80,8 @@ def _program(
     if any(isinstance(x, TracedArray) for x in leaves):
         wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
         return lambda *given: trees.map(wrap, jit_by(backend)(function)(*map(bare, given))), False
+    if any(more_than_data(type(x)) for x in leaves):
+        return function, True  # the library's own operators and functions see the masks, and all else, of the arrays
     before = DERIVATIVES_TAKEN.get()
     graph, structure, numbers = staged("jit", function, leaves)
     is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())

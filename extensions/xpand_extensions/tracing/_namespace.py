@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Final
 
-from xpand import array_namespace, library_name
-from xpand._namespace import LIBRARIES
+from xpand import UnsupportedError, array_namespace, library_name
+from xpand._namespace import LIBRARIES, more_than_data
 from xpand._precision import dtypes_of
 from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
@@ -185,6 +185,9 @@ class TracedNamespace:
                     f"arrays of two libraries: traced arrays of {library_name(self.base)}, and {describe(x)}; convert "
                     "one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
                 )
+            refused = more_than_data(type(x))
+            if refused:
+                raise UnsupportedError(f"an operation on traced arrays: not available for {refused}")
             self.known.add(type(x))
 
     def takes(self, x: Any, other: Any) -> bool:

@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 
 FEW: Final = 1 << 13
@@ -42,11 +41,3 @@ def flat(indices: Array, sizes: Sequence[int]) -> Array:
         number = number * size
         number += parts[:, j]
     return number
-
-
-def no_mask(function: str, x: Array) -> None:
-    """Refuse masked arrays, since `at` of a ufunc ignores the mask."""
-    if isinstance(x, np.ma.MaskedArray):
-        raise UnsupportedError(
-            f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
-        )

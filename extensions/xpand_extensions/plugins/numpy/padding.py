@@ -9,15 +9,12 @@ from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import padding as generic
 from xpand_extensions.generic.padding import _pieces as pieces
 
-from ._rows import no_mask
-
 _MOST_REPEATS: Final = 8
 """If an axis is repeated more often, the generic version reads elements by index."""
 
 
 @forwards_to(generic.pad)
 def pad(x: Array, /, pad_width: Any, *, mode: Any = "constant", constant_values: Any = 0, **options: Any) -> Array:
-    no_mask("pad", x)
     if (
         mode == "linear_ramp"
         or options["reflect_type"] == "odd"

@@ -22,7 +22,7 @@ from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._offsets import SegmentOperation
 from xpand_extensions.scatter._segments import Reduction, nothing, reducers
 
-from ._rows import are_within, blocks, flat, no_mask
+from ._rows import are_within, blocks, flat
 
 _UFUNCS: Final = {
     "add": np.add,
@@ -122,13 +122,11 @@ class NumpyAt(GenericAt):
 
 
 def at(x: Array, index: Index = ..., /) -> At:
-    no_mask("at", x)
     return NumpyAt(x, index)
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     """Reduce segments. `ufunc.at` raises for too large ids, but counts negative ids from the end."""
-    no_mask(what.function, values)
     if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
         ids = ids.astype(np.intp, copy=False)
         try:
@@ -246,7 +244,6 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
 def scatter(
     x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: int
 ) -> Array:
-    no_mask("scatter", x)
     if axes["axis"] == 0 and are_within(indices, x.shape[:1]):
         table, values = _spread(x, values, indices.shape, 1)
         index = indices.reshape(-1).astype(np.intp, copy=False)
@@ -260,7 +257,6 @@ def scatter(
 def scatter_nd(
     x: Array, indices: Array, values: Any, /, *, operation: Any = "set", mode: Any = None, **axes: Any
 ) -> Array:
-    no_mask("scatter_nd", x)
     k = indices.shape[-1]
     is_plain = k and not axes["batch_dims"] and axes["axes"] == tuple(range(k))
     if is_plain and are_within(indices, x.shape[:k]):
@@ -301,7 +297,6 @@ segment_sum, segment_prod, segment_min, segment_max, segment_mean = reducers(_ke
 
 
 def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
-    no_mask("segment_reduce", values)
     # `reduceat` treats empty segments as segments of one value.
     is_plain = offsets.ndim == 1 and operation != "mean"
     if not is_plain or len(offsets) == 1 or (offsets[1:] == offsets[:-1]).any():

@@ -13,10 +13,8 @@ from xpand_extensions import windows
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._dtypes import widened
 from xpand_extensions.scatter._segments import Combination, identity
-from xpand_extensions.windows._arguments import NAMES, Pass, passes, reducers
+from xpand_extensions.windows._arguments import Pass, passes, reducers
 from xpand_extensions.windows._passes import Tiles, inside, pad_axis, reduce_axis
-
-from ._rows import no_mask
 
 _SMALL: Final = 8192
 _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -25,7 +23,6 @@ _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "ma
 def sliding_window_view(
     x: Array, /, window_shape: Any, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
-    no_mask("sliding_window_view", x)
     shape, steps = list(x.shape), list(x.strides)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
         shape[k] = Pass(k, size, stride, 0, 0, dilation).count(shape[k])
@@ -37,7 +34,6 @@ def sliding_window_view(
 
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
     """Reduce the windows, one pass after the other."""
-    no_mask(NAMES[combination], x)
     ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
     if x.size <= _SMALL:
         # Don't use tiles, which cost more than the additions.
@@ -57,7 +53,6 @@ window_sum, window_prod, window_min, window_max = reducers(_reduce)
 @forwards_to(windows.window_mean)
 @widened
 def window_mean(x: Array, /, window_shape: Any, *, padding: Any, count_include_pad: bool, **where: Any) -> Array:
-    no_mask("window_mean", x)
     steps = passes(window_shape, padding=padding, **where)
     total = _reduce("add", x, steps)
     # Divide each part separately, since a complex infinity divided by a number has a NaN part.
