@@ -290,3 +290,9 @@ def test_numbers_of_numpy_beside_arrays_in_maps_that_are_differentiated() -> Non
         f = lambda x: NAMESPACE(x).abs(x * number + 1.0)  # noqa: B023
         derivative = grad(lambda x: total(vmap(f)(x)))  # noqa: B023
         DASK.assert_equal(derivative(DASK.asarray(x)), derivative(x), rtol=1e-14)
+
+
+def test_masks_of_unknown_size_are_refused_in_maps() -> None:
+    x, mask = DASK.asarray([[1.0, 2.0], [3.0, 4.0]]), DASK.asarray([True, False])
+    with pytest.raises(TypeError, match=r"x\[mask\]: the size of the result depends on the values of the mask"):
+        vmap(lambda row: total(row[mask]))(x)

@@ -163,7 +163,9 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {"setitem": _setitem}
 def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     if not arrays:
         return get(xp, x, (slice(None), *key))
-    _unknown_mask(xp, [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped], "vmap")
+    # The number of elements that a lazy mask selects is unknown, too.
+    unknown = [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped or is_lazy(getattr(xp, "base", xp))]
+    _unknown_mask(xp, unknown, "vmap")
     if added := axis_for_mask(xp, x.ndim - mapped[0], key, arrays):
         return _batched_getitem(xp, mapped, xp.expand_dims(x, axis=added[0] + mapped[0]), *added[1], key=key)
     if any(is_mask(xp, array) for array in arrays):
