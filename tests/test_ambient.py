@@ -194,3 +194,15 @@ def test_a_solver_knows_all_functions_of_a_call(compiling: Library) -> None:
         given = {"method": "bfgs", "gradient": gradient, "max_steps": 2, "throw": False}
         found, expected = (optimize.minimize(f, start, **given) for f in (compiled, function))
         np.testing.assert_allclose(compiling.to_numpy(found.x), compiling.to_numpy(expected.x), rtol=1e-6)
+
+
+def test_programs_follow_errstate_at_each_call() -> None:
+    x = np.asarray([0.0, 1.0])
+    program = jit(lambda x: 1.0 / x)
+    for _ in range(2):
+        with np.errstate(divide="ignore"):
+            assert program(x)[0] == np.inf
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            program(x)
+        with np.errstate(divide="warn"), pytest.warns(RuntimeWarning, match="divide by zero"):
+            program(x)
