@@ -245,6 +245,18 @@ def test_blocks_do_the_bodies_of_loops() -> None:
     assert_same(jit(loop)(x), loop(x))
 
 
+@pytest.mark.parametrize("size", [blocks.BLOCK + i for i in (-4, 0, 4)] + [2 * blocks.BLOCK + i for i in (-4, 0, 4)])
+def test_rows_that_fill_blocks(size: int) -> None:
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        rolled = [xp.roll(x, shift, axis=axis) * 2.0 - x for shift in (5, -3, 0) for axis in (0, 1)]
+        return [*rolled, xp.concat([x[3:, :], x[:3, :]], axis=0) * 2.0 + x, xp.sin(x) * x + 1.0]
+
+    x = np.random.default_rng(0).normal(size=(size // 4, 4))
+    assert_same(jit(f)(x), f(x))
+    assert_same(jit(lambda x: of(x).sin(x) * x + 1.0)(x.ravel()[1:]), np.sin(x.ravel()[1:]) * x.ravel()[1:] + 1.0)
+
+
 # Backends that fail
 
 

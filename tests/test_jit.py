@@ -404,6 +404,18 @@ def test_donation(able: Library) -> None:
         able.assert_equal(a, X)
 
 
+def test_donation_beside_static_arguments(able: Library) -> None:
+    """Positions count all arguments, static ones among them."""
+    compiled = jit(lambda n, x, tree, y: (tree["a"] * n + y, x), static_argnums=0, donate_argnums=2)
+    x, a, y = able.asarray(X), able.asarray(X), able.asarray(X)
+    able.assert_equal(compiled(2, x, {"a": a}, y)[0], 3 * X)
+    for array, is_donated in ((x, False), (a, True), (y, False)):
+        if able.id == "jax":
+            assert array.is_deleted() == is_donated
+        else:
+            able.assert_equal(array, X)
+
+
 def test_endless_compilation_is_said(able: Library) -> None:
     compiled = jit(lambda x, n: None, static_argnums=1)
     x = able.asarray(X)

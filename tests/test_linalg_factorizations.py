@@ -1,6 +1,7 @@
 """Systems of equations by factors, and least squares: every library against NumPy and SciPy, transformations."""
 
 import itertools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given, settings, strategies as st
 from tests.laziness import nothing_computed
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
+from xpand import array_namespace
 from xpand_extensions import linalg
 from xpand_extensions.vmap import vmap
 
@@ -42,6 +44,18 @@ def triangle(a: np.ndarray, lower: bool, transpose: bool, conjugate: bool, unit_
 
 def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.linalg.solve(a, b)
+
+
+def solve_triangle(a: np.ndarray, b: np.ndarray, **options: bool) -> np.ndarray:
+    return solve(triangle(a, **options, unit_diagonal=False), b)
+
+
+def solve_complex(function: Any, a: Any, b: Any, **options: bool) -> Any:
+    """Solve a complex system of real and imaginary parts; return those of the solution."""
+    xp = array_namespace(a, b)
+    a, b = (xp.astype(x[0, ...], xp.complex128) + 1j * xp.astype(x[1, ...], xp.complex128) for x in (a, b))
+    found = function(a, b, **options)
+    return xp.stack([xp.real(found), xp.imag(found)])
 
 
 def lu_reference(x: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -141,6 +155,16 @@ CASES = {
         differentiable=(1,),
         rtol=1e-9,
     ),
+}
+CASES |= {
+    f"triangular_solve, complex, {['upper', 'lower'][lower]}{', conjugate' * conjugate}": Case(
+        partial(solve_complex, linalg.triangular_solve, lower=lower, transpose=True, conjugate=conjugate),
+        (np.stack([regular(3, 3), 0.3 * normal(3, 3)]), normal(2, 3, 2)),
+        reference=partial(solve_complex, solve_triangle, lower=lower, transpose=True, conjugate=conjugate),
+        differentiable=(0, 1),
+    )
+    for lower in (True, False)
+    for conjugate in (True, False)
 }
 COMPILED = ("triangular_solve", "cho_solve", "lu", "lu_solve", "lstsq, tall")
 

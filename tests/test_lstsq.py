@@ -112,6 +112,17 @@ def test_low_rank(library: Library) -> None:
         library.assert_equal(result.residuals, np.asarray(3.0 - rank), atol=1e-6)
 
 
+@pytest.mark.parametrize("shape", [(400, 3), (3, 400)], ids=str)
+def test_the_default_tolerance_is_that_of_the_longer_axis(library: Library, shape: tuple[int, int]) -> None:
+    """A singular value between 3 and 400 times the rounding error counts as zero."""
+    rng, eps = np.random.default_rng(0), np.finfo(np.float64).eps
+    u, v = (np.linalg.qr(rng.normal(size=(n, 3)))[0] for n in shape)
+    for small, rank in ((4e3 * eps, 3), (100 * eps, 2)):
+        a = u @ np.diag([1.0, 0.5, small]) @ v.T
+        assert np.linalg.lstsq(a, a[:, 0])[2] == rank
+        library.assert_equal(lstsq(library.asarray(a), library.asarray(a[:, 0])).rank, np.asarray(rank))
+
+
 def test_what_is_not_finite_spoils_nothing_else(library: Library) -> None:
     b = np.stack([MANY[0], MANY[1], MANY[2]])
     b[1, 2] = np.inf

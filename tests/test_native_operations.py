@@ -2,6 +2,7 @@
 
 import math
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -274,6 +275,64 @@ def test_reductions_by_segments(dtype: str, shape: tuple[int, ...]) -> None:
     for seed in range(3):
         check(f, samples(dtype, int(np.prod(shape)), seed).reshape(shape), ids, left=frozenset({"reshape"}))
     check(f, np.ones(shape, dtype), ids + 1, left=frozenset({"reshape"}))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128", "int32"])
+@pytest.mark.parametrize("axis", [0, 1, 2, -1])
+def test_segments_along_any_axis(dtype: str, axis: int) -> None:
+    def f(x: Any, ids: Any) -> list[Any]:
+        y = x + x
+        reduce = (scatter.segment_sum, scatter.segment_prod)
+        if x.dtype.kind != "c":
+            reduce = (*reduce, scatter.segment_min, scatter.segment_max)
+        return [each(y, ids, num_segments=4, axis=axis) + 1 for each in reduce]
+
+    x, ids = np.random.default_rng(axis + 1).normal(size=(4, 5, 3)) * 9.0, np.asarray([0, 2, 2, 0, 3])
+    given = x.astype(dtype), ids[: x.shape[axis]]
+    assert_same_bits(native(f)(*given), f(*given))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_positions_of_the_largest_elements_with_nan(dtype: str, axis: int | None) -> None:
+    """The first NaN is found, also if others follow it."""
+
+    def f(x: Any) -> list[Any]:
+        xp = of(x)
+        return [each(x * 1.0, axis=axis) + 1 for each in (xp.argmax, xp.argmin)]
+
+    x = np.random.default_rng(0).normal(size=(6, 7)).astype(dtype)
+    for count in (1, 2, 9, 42):
+        x.ravel()[np.random.default_rng(count).permutation(x.size)[:count]] = np.nan
+        with np.errstate(invalid="ignore"):  # otherwise NumPy repeats the program
+            assert_same_bits(native(f)(x), f(x))
+
+
+@pytest.mark.parametrize("source", ["complex128", "complex64", "float64", "int32"])
+@pytest.mark.parametrize("target", ["float64", "float32", "int64", "bool"])
+def test_writes_of_another_data_type(source: str, target: str) -> None:
+    """NumPy converts values, and warns where imaginary parts are lost."""
+
+    def f(x: Any, value: Any, i: Any) -> list[Any]:
+        whole, part, row = x[...], x[...], x[...]
+        whole, part, row = (of(x).concat([each, each], axis=0) for each in (whole, part, row))
+        whole[:2, ...] = value
+        part[i, ...] = value[0]
+        row[1, 1] = value[1]
+        return [whole, part, row]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x, value = np.ones((2, 2), target), (np.asarray([2.0, 3.0]) + 1j).astype(source)
+    loses = np.dtype(source).kind == "c" and target != "bool"
+    given = x, value, np.asarray(1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        expected = f(*given)
+        found = native(f)(*given)
+    assert_same_bits(found, expected)
+    told = [each for each in caught if issubclass(each.category, np.exceptions.ComplexWarning)]
+    assert len(told) == (6 if loses else 0)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int8", "uint8", "bool"])
