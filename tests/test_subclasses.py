@@ -98,6 +98,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "map": lambda x: control_flow.map(lambda r: r * 2.0, x),
     "captured by grad": lambda x: autodiff.grad(lambda y: _total(y * x))(VALUES),
     "captured by jit": lambda x: jit(lambda y: x + y)(VALUES),
+    "captured by jit, returned": lambda x: jit(lambda y: (y * 2.0, x))(VALUES),
     "captured by a loop": lambda x: jit(
         lambda y: control_flow.fori_loop(0, 3, lambda _, c: xpand.array_namespace(y).add(c, x), y)
     )(VALUES),
