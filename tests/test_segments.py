@@ -176,7 +176,7 @@ def test_integers_are_exact(library: Library) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "complex128"])
-@pytest.mark.parametrize("number", [1, 20, 100_000])  # a table is not converted for few rows; many are added in blocks
+@pytest.mark.parametrize("number", [1, 10, 100_000])  # a table is not converted for few rows; many are added in blocks
 def test_rows_are_added_in_order_and_rounded_once(dtype: str, number: int) -> None:
     rng = np.random.default_rng(number)
     values, ids = (rng.normal(size=(number, 3)) * 50).astype(dtype), rng.integers(0, 70, number)
