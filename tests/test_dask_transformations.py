@@ -292,6 +292,14 @@ def test_numbers_of_numpy_beside_arrays_in_maps_that_are_differentiated() -> Non
         DASK.assert_equal(derivative(DASK.asarray(x)), derivative(x), rtol=1e-14)
 
 
+def test_masks_of_unknown_size_are_refused_in_reverse_mode() -> None:
+    x = DASK.asarray([1.0, -2.0, 3.0])
+    positive = lambda x: total(x[x > 0.0] ** 2)
+    with pytest.raises(TypeError, match=r"x\[mask\]: the size of the result .* reverse mode of lazy arrays; use"):
+        grad(positive)(x)
+    DASK.assert_equal(jvp(positive, (x,), (x,))[1], np.asarray(20.0))
+
+
 def test_masks_of_unknown_size_are_refused_in_maps() -> None:
     x, mask = DASK.asarray([[1.0, 2.0], [3.0, 4.0]]), DASK.asarray([True, False])
     with pytest.raises(TypeError, match=r"x\[mask\]: the size of the result depends on the values of the mask"):

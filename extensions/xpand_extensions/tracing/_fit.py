@@ -22,14 +22,15 @@ def spread(namespace: Any, t: Array, shape: tuple[int, ...], dtype: DType) -> Ar
     xp = namespace_for(namespace, t)
     if t.dtype != dtype:
         t = cast(xp, namespace, t, dtype)
-    return t if tuple(t.shape) == shape else xp.broadcast_to(t, shape)
+    found = tuple(t.shape)
+    return t if found == shape or _are_unknown(found, shape) else xp.broadcast_to(t, shape)
 
 
 def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     """Sum a cotangent over the axes along which an array was broadcast, and cast it to the array's data type."""
     xp = namespace_for(namespace, ct)
     found = tuple(ct.shape)
-    if found != shape:
+    if found != shape and not _are_unknown(found, shape):
         extra = len(found) - len(shape)
         axes = tuple(range(extra)) + tuple(
             extra + i for i, length in enumerate(shape) if length == 1 and found[extra + i] != 1
@@ -43,6 +44,11 @@ def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) ->
     if ct.dtype != dtype:
         ct = cast(xp, namespace, ct, dtype)
     return ct
+
+
+def _are_unknown(shape: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Return whether shapes differ only by sizes that aren't known yet: NaN, which Dask has for masked elements."""
+    return len(shape) == len(other) and all(a == b or (a != a and b != b) for a, b in zip(shape, other))
 
 
 def cast(xp: Any, namespace: Any, x: Array, dtype: DType) -> Array:

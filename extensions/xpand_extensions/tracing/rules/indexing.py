@@ -46,6 +46,8 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             return put(xp, zeros, ct, key, arrays)
         if 0 in ct.shape:  # Dask cannot set elements of an empty array
             return zeros
+        if any(size != size for size in ct.shape):  # Dask assigns arrays of a known shape only
+            _unknown_mask(xp, arrays, "reverse mode of lazy arrays")
         if is_lazy(xp):  # Dask's assignment sets wrong elements for slices with negative steps
             return put(xp, zeros, ct, key, arrays)
         zeros[put_together(key, arrays)] = ct
