@@ -45,7 +45,10 @@ def test_bounds(dtype: str, shape: tuple[int, ...]) -> None:
     check(f, x, low, high)
 
 
-@pytest.mark.parametrize(("dtype", "shape"), [("float64", (2, 3)), ("float32", (30, 30)), ("bool", (3, 1, 50))])
+TYPES = [("float64", (2, 3)), ("float32", (30, 30)), ("bool", (3, 1, 50)), ("uint8", (3, 50)), ("int8", (3, 50))]
+
+
+@pytest.mark.parametrize(("dtype", "shape"), [*TYPES, ("uint64", (3, 50)), ("int64", (3, 50))])
 def test_reductions_of_booleans_and_positions(dtype: str, shape: tuple[int, ...]) -> None:
     def f(x: Any) -> list[Any]:
         xp = of(x)
@@ -56,6 +59,8 @@ def test_reductions_of_booleans_and_positions(dtype: str, shape: tuple[int, ...]
 
     check(f, samples(dtype, int(np.prod(shape)), 4).reshape(shape))
     check(f, np.zeros(shape, dtype))
+    if dtype not in ("bool", "float64", "float32"):  # large numbers of both halves of the range, of which none repeats
+        check(f, np.random.default_rng(2).permutation(150).reshape(shape).astype(dtype) << np.iinfo(dtype).bits - 8)
 
 
 @pytest.mark.parametrize(("dtype", "shape"), [("float64", (2, 3)), ("float64", (300, 30)), ("float32", (3, 1, 50))])
@@ -106,6 +111,33 @@ def test_gather(dtype: str, width: int) -> None:
     check(f, x, ROWS, COLUMNS, PAIRS, ALONG)
     program = jit(f, compiler="numpy")
     assert all(each.flags.c_contiguous for each in program(x, ROWS, COLUMNS, PAIRS, ALONG))
+
+
+@pytest.mark.parametrize("shapes", [((4, 1), (1, 3)), ((4, 1), (3,)), ((1,), (3,)), ((4, 3), (1, 3))], ids=str)
+def test_gather_and_scatter_at_indices_that_broadcast(shapes: tuple[tuple[int, ...], ...]) -> None:
+    def f(x: Any, i: Any, j: Any) -> list[Any]:
+        y, z = x * 2.0, x + 1.0
+        z[i, j] = 7.0
+        return [y[i, j], z]
+
+    # Other valid indices follow in memory, so that no check of bounds notices a read beyond the arrays.
+    i, j = (
+        np.resize(cycle, 200)[: math.prod(shape)].reshape(shape) for cycle, shape in zip(([2, 0, 1], [1, 0]), shapes)
+    )
+    check(f, samples("float64", 12, 2).reshape(3, 4), i, j, left=frozenset({"getitem", "setitem"}))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_gather_along_axes_that_broadcast(axis: int) -> None:
+    def f(x: Any, i: Any) -> Any:
+        xp = of(x)
+        return xp.take_along_axis(x * 2.0, i, axis=axis) + xp.take_along_axis(x[:1, :1, :1] * 3.0, i * 0, axis=axis)
+
+    x = samples("float64", 60, 3).reshape(3, 4, 5)
+    for shape in ((3, 1, 1), (1, 4, 1), (1, 1, 5), (1, 1, 1), (3, 4, 5)):
+        # Other valid indices follow in memory, so that no check of bounds notices a read beyond the array.
+        indices = np.resize([0, 2, 1, 1], 200)[: math.prod(shape)].reshape(shape)
+        check(f, x, indices)
 
 
 @pytest.mark.parametrize(("dtype", "width"), [("float64", 1), ("float64", 3), ("float32", 200), ("int64", 3)])

@@ -272,13 +272,9 @@ def taken_along_order(equation: Equation, orders: Sequence[Order]) -> Order | st
     found = taken_order(equation, orders)
     if isinstance(found, str):
         return found
-    axis, shapes = equation.params["axis"], [list(x.shape) for x in equation.inputs]
-    if len(shapes[0]) != len(shapes[1]):
+    x, indices = equation.inputs
+    if len(x.shape) != len(indices.shape):
         return "arguments"
-    for shape in shapes:
-        del shape[axis]
-    if shapes[0] != shapes[1]:
-        return "axes that broadcast"
     return Order.DENSE if all_are(Order.DENSE, orders) else "order of the elements in memory"
 
 
