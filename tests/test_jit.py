@@ -11,6 +11,9 @@ import warnings
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from enum import IntEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -219,6 +222,25 @@ def test_numbers_too_large_to_be_traced() -> None:
         ):
             compiled(x, 2**63)
         library.assert_equal(compiled(x, 2**62), np.asarray([1, 2]) + 2**62)
+
+
+class Number(IntEnum):
+    TWO = 2
+
+
+def test_static_values_of_different_types_have_programs_of_their_own() -> None:
+    """Also if they are equal, and hash alike."""
+    values: list[Any] = [2, 2.0, 2 + 0j, Fraction(2), Decimal(2), Number.TWO]
+    values += [(value,) for value in values] + [(Fraction(2), True), (Fraction(2), 1), frozenset({2})]
+    seen: list[Any] = []
+    compiled = jit(lambda x, value: seen.append(value) or x, static_argnums=1)
+    for value in values:
+        compiled(X, value)
+    kinds = lambda value: (type(value), [type(x) for x in value] if isinstance(value, tuple) else None)
+    assert list(map(kinds, seen)) == list(map(kinds, values))
+    for value in values:
+        compiled(X, value)
+    assert len(seen) == len(values)
 
 
 def test_static_data_types_and_classes(able: Library, quick: None) -> None:

@@ -531,6 +531,9 @@ def test_null_spaces(library: Library, shape: tuple[int, ...]) -> None:
             assert bool(library.to_numpy(result.converged))
     wrong = solve(library.asarray(a), library.asarray(b + 1.0), method="cg", nullspace="constant")
     assert Status(int(library.to_numpy(wrong.status))) == Status.SINGULAR
+    # A part outside of the range that is below the absolute tolerance is none.
+    near = solve(library.asarray(a), library.asarray(b + 1e-6), method="cg", nullspace="constant", atol=1e-4)
+    assert Status(int(library.to_numpy(near.status))) == Status.CONVERGED
     start = solve(library.asarray(a), library.asarray(b), method="cg", nullspace="constant", x0=ones)
     library.assert_equal(start.x, expected, rtol=1e-5, atol=1e-6)
 

@@ -176,6 +176,14 @@ def test_dense_systems(library: Library) -> None:
     run()
 
 
+@pytest.mark.parametrize("method", DENSE)
+def test_complex_transposes(library: Library, method: str) -> None:
+    a, b = regular(2, 3, 3, dtype="complex128"), normal(2, 3, dtype="complex128")
+    a = definite(a) if method == "cholesky" else a
+    found = factorize(library.asarray(a), method=method).solve_transposed(library.asarray(b), axis=-1)
+    library.assert_equal(found, solve(a.mT, b), rtol=1e-11, atol=1e-11)
+
+
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("dtype", FLOATING)
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
@@ -385,6 +393,9 @@ def test_condition_numbers(library: Library) -> None:
     a = definite(matrices)
     condition = library.to_numpy(factor_cholesky(library.asarray(a))[-2])
     np.testing.assert_allclose(condition, library.to_numpy(factor_lu(library.asarray(a))[-2]), rtol=1e-6)
+    many = normal(100, 6, 6, dtype="complex128")
+    condition = library.to_numpy(factor_lu(library.asarray(many))[-2])
+    assert np.mean(condition / np.asarray([skeel(a) for a in many])) > 0.93
     b = np.tril(regular(3, 5, 5, dtype="complex128"))
     exact = np.asarray([skeel(each) for each in b])
     for factor in (factor_triangular, factor_lu):

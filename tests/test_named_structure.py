@@ -10,7 +10,7 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library, without_inductor
 from tests.test_named_elementwise import check, of
-from xpand_extensions import named as hax, random as positional_random
+from xpand_extensions import linalg, named as hax, random as positional_random
 from xpand_extensions.jit import jit
 from xpand_extensions.named import Axis, NamedArray, poly
 
@@ -184,6 +184,56 @@ def test_slices_whose_start_is_traced(eager_library: Library, monkeypatch: pytes
         check(eager_library, write(x, at), ("a",), expected[4:8])
 
 
+@pytest.mark.parametrize("library", CONCRETE, ids=str)
+def test_parts_with_a_start_each(library: Library) -> None:
+    """Each of several parts lies within the axis, and not only the first or the last of them."""
+    x = of(library, CUBE, NAMES)
+    update = of(library, np.ones((2, 2)), ("i", "a"))
+    for starts in ([0, 2], [2, 1], [1, 1]):
+        part = hax.dslice(of(library, starts, "i"), 2)
+        expected = np.stack([CUBE[start : start + 2] for start in starts])
+        check(library, x["a", part].rearrange(("i", ...)), ("i", *NAMES), expected)
+    for starts, wrong in (
+        ([0, 3], "3:5"),
+        ([3, 0], "3:5"),
+        ([1, -1, 0], "-1:1"),
+        ([-1, 3], "-1:1"),
+        ([0, 9, 1], "9:11"),
+    ):
+        part = hax.dslice(of(library, starts, "i"), 2)
+        calls: list[Callable[[], Any]] = [
+            lambda part=part: x["a", part],
+            lambda part=part: x.at["a", part].set(0.0),
+            lambda part=part: x.at["a", part].get(mode="raise"),
+        ]
+        for call in calls:
+            with pytest.raises(IndexError, match=f"positions {wrong} do not lie within axis 'a' of size 4"):
+                call()
+    found = x.at["a", hax.dslice(of(library, [0, 3], "i"), 2)].add(update, mode="drop")
+    check(library, found, NAMES, CUBE + np.asarray([1.0, 1.0, 0.0, 1.0])[:, None, None])
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_orders_of_axes_of_several_indices(library: Library) -> None:
+    """A new axis stands where the indexed one was; those of arrays stand where the first of these was."""
+    x = of(library, CUBE, NAMES)
+    i, d = of(library, [0, 2, 1], "i"), Axis("d", 2)
+    for index, names, expected in (
+        ({"a": hax.dslice(1, d), "b": i}, ("d", "i", "c"), CUBE[1:3, [0, 2, 1]]),
+        ({"b": i, "c": hax.dslice(0, d)}, ("a", "i", "d"), CUBE[:, [0, 2, 1]]),
+        ({"a": 2, "b": i}, ("i", "c"), CUBE[2, [0, 2, 1]]),
+        ({"a": slice(1, 3), "c": 1, "b": i}, ("a", "i"), CUBE[1:3, [0, 2, 1], 1]),
+        ({"a": hax.dslice(1, d), "b": hax.dslice(0, Axis("e", 2))}, ("d", "e", "c"), CUBE[1:3, :2]),
+        (
+            {"a": hax.dslice(1, d), "b": i, "c": of(library, [1, 0], "j")},
+            ("d", "i", "j"),
+            CUBE[1:3, [0, 2, 1]][..., ::-1],
+        ),
+    ):
+        check(library, x[index], names, expected)
+        check(library, x.at[index].get(), names, expected)
+
+
 def test_integers_of_numpy_as_indices(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     without_inductor(monkeypatch)
     x = of(library, CUBE, NAMES)
@@ -345,6 +395,25 @@ def test_products(library: Library) -> None:
     found = hax.dot(x, z, axis="c", dot_general=dot_general)
     check(library, found, ("a", "b", "d"), np.einsum("abc,cd->abd", CUBE, values[2]))
     assert calls == [(([2], [0]), ([], []))]
+
+    def general(lhs: Any, rhs: Any, dimension_numbers: Any, **options: Any) -> Any:
+        (of_lhs, of_rhs), (batch, other_batch) = dimension_numbers
+        left, right = "abcdefg"[: lhs.ndim], list("hijklmn"[: rhs.ndim])
+        for first, second in zip((*of_lhs, *batch), (*of_rhs, *other_batch)):
+            right[second] = left[first]
+        lead = [left[each] for each in batch]
+        rest = [each for i, each in enumerate(left) if i not in (*of_lhs, *batch)]
+        rest += [each for i, each in enumerate(right) if i not in (*of_rhs, *other_batch)]
+        return linalg.einsum(f"{left},{''.join(right)}->{''.join([*lead, *rest])}", lhs, rhs)
+
+    for axis, names, subscripts in (
+        (("a", "c"), ("b", "d"), "abc,ac,cd->bd"),
+        ("c", ("a", "b", "d"), "abc,ac,cd->abd"),
+        ("a", ("b", "c", "d"), "abc,ac,cd->bcd"),
+        ((), ("a", "b", "c", "d"), "abc,ac,cd->abcd"),
+    ):
+        found = hax.dot(x, y, z, axis=axis, dot_general=general)
+        check(library, found, names, np.einsum(subscripts, *values))
     ints = of(library, np.ones((2, 2), dtype=np.int32), ("a", "b"))
     assert hax.dot(ints, ints, axis="a", preferred_element_type=library.xp.float64).dtype == library.xp.float64
     bad: list[Callable[[], Any]] = [
@@ -365,6 +434,40 @@ def test_products(library: Library) -> None:
     for wrong in bad:
         with pytest.raises(ValueError, match=": "):
             wrong()
+
+
+SIZED: dict[str, Callable[[Any], Any]] = {
+    "sum": lambda x: hax.sum(x, (Axis("a", 4), Axis("b", 3))),
+    "sum over one": lambda x: hax.sum(x, Axis("a", 4)),
+    "max": lambda x: x.max({"a": 4, "b": 3}),
+    "mean": lambda x: x.mean((Axis("a", 4), "c")),
+    "var": lambda x: hax.var(x, {"a": 4, "c": 2}, ddof=1),
+    "sum where": lambda x: hax.sum(x, {"a": 4, "c": 2}, where=x > 0.0),
+    "argmax": lambda x: hax.argmax(x, Axis("a", 4)),
+    "cumsum": lambda x: hax.cumsum(x, Axis("a", 4)),
+    "sort": lambda x: hax.sort(x, Axis("a", 4)),
+    "softmax": lambda x: hax.special.softmax(x, Axis("a", 4)),
+    "dot": lambda x: hax.dot(x, x, axis=(Axis("a", 4), "b")),
+    "einsum": lambda x: hax.einsum("{i} -> ", x, i=Axis("a", 4)),
+    "index": lambda x: x[Axis("a", 4), 0],
+    "take": lambda x: x.take(Axis("a", 4), 1),
+    "flatten_axes": lambda x: x.flatten_axes((Axis("a", 4), "b"), "d"),
+    "unflatten_axis": lambda x: x.unflatten_axis(Axis("a", 4), {"d": 2, "e": 2}),
+    "rearrange": lambda x: x.rearrange((Axis("c", 2), "b", Axis("a", 4))),
+    "unbind": lambda x: x.unbind(Axis("a", 4))[0],
+    "quantile": lambda x: hax.statistics.quantile(x, 0.5, (Axis("a", 4), "b")),
+}
+
+
+@pytest.mark.parametrize("name", SIZED)
+def test_sizes_are_compared_in_each_call(name: str) -> None:
+    """A plan made for arrays of the right sizes does not serve others of the same names."""
+    function = SIZED[name]
+    right, wrong = (hax.named(np.arange(float(6 * size)).reshape(size, 3, 2), NAMES) for size in (4, 8))
+    for _ in range(2):
+        function(right)
+        with pytest.raises(ValueError, match="size|4"):
+            function(wrong)
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
@@ -488,6 +591,10 @@ def test_polynomials(library: Library) -> None:
     library.assert_equal(hax.polyval(p, 2.5), np.polyval([1.0, -3.0, 2.0], 2.5))
     integers = of(library, [1, 2, 3], "t")
     library.assert_equal(hax.polyval(integers, 2), np.asarray(11))
+    narrow = of(library, np.asarray([1.0, -3.0, 2.0], np.float32), "p")
+    for number in (2, 2.5, [2.0, 3.0], True):  # numbers have no data type of their own
+        expected = np.polyval(np.asarray([1.0, -3.0, 2.0], np.float32), np.asarray(number, np.float32))
+        library.assert_equal(hax.polyval(narrow, number), np.asarray(expected, np.float32))
     for options in ({}, {"full": True}, {"cov": True}):
         with pytest.raises(TypeError, match="polyfit: x must have a floating-point data type"):
             hax.polyfit(integers, p, 1, **options)

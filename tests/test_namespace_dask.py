@@ -523,6 +523,20 @@ def test_data_types() -> None:
     assert_matches(xp.astype(x, xp.float32), np.asarray([1, 2], dtype=np.float32))
 
 
+FACTORS = ("qr", "svd", "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "cholesky", "inv", "det", "slogdet")
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint8", "float32", "complex64"])
+@pytest.mark.parametrize("name", FACTORS)
+def test_data_types_of_factors(name: str, dtype: str, lazily: Any) -> None:
+    """They are declared before anything is computed, also for integers."""
+    x = np.asarray([[4, 1, 0], [1, 3, 1], [0, 1, 2]]).astype(dtype)
+    with lazily:
+        found = as_tuple(getattr(xp.linalg, name)(da.from_array(x, chunks=2)))
+    for part, expected in zip(found, as_tuple(getattr(xnp.linalg, name)(x)), strict=True):
+        assert part.dtype == part.compute().dtype == expected.dtype
+
+
 def test_broadcast_shapes() -> None:
     assert xp.broadcast_shapes() == ()
     assert xp.broadcast_shapes((3, 1), (4,), ()) == (3, 4)

@@ -177,6 +177,24 @@ def test_trajectories(method: str) -> None:
     assert int(trajectory.status[3]) == int(result.status)
 
 
+def test_trajectories_of_problems_that_end_without_a_step() -> None:
+    """A problem at a kink ends before its first step, and each later row says so."""
+    f = lambda x: abs(x[..., 0])
+    result = minimize(f, np.asarray([[0.0], [0.3]]), method="bfgs", batch_ndim=1, max_steps=(0, 2, 400), throw=False)
+    assert result.trajectory is not None
+    np.testing.assert_array_equal(result.trajectory.iterations[:, 0], [0, 0, 0])
+    stagnated, unfinished = Status.STAGNATED, Status.MAX_STEPS
+    np.testing.assert_array_equal(result.trajectory.status[1:], [[stagnated, unfinished], [stagnated, stagnated]])
+
+
+def test_evaluations_of_the_first_vertices_are_no_iteration() -> None:
+    f = lambda x: ((x - np.asarray([1.0, 2.0])) ** 2).sum()
+    for steps in range(4):
+        found = minimize(f, np.zeros(2), method="nelder-mead", max_steps=steps, throw=False)
+        assert int(found.iterations) == steps
+        assert int(found.function_evaluations) >= (3 + steps if steps else 1)
+
+
 @unless(lambda eager_library: eager_library.id == "jax")
 def test_trajectories_of_batches(eager_library: Library) -> None:
     x = eager_library.asarray(STARTS)

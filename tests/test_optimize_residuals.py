@@ -165,6 +165,15 @@ def test_fixed_points(eager_library: Library, method: str) -> None:
     assert found.message == "all 2 systems converged"
 
 
+@pytest.mark.parametrize("method", ["newton", "broyden", "anderson"])
+def test_tolerances_of_roots_are_relative_to_the_residual(method: str) -> None:
+    """However large the root is."""
+    root_of = np.asarray([1e6, 2e6])
+    found = root(lambda x: 1e-6 * (x - root_of), root_of + 1.0, method=method, rtol=1e-3, atol=0.0)
+    assert float(found.optimality) <= 1e-9
+    np.testing.assert_allclose(found.x, root_of, rtol=0.0, atol=1.001e-3)
+
+
 def test_anderson_takes_fewer_steps() -> None:
     matrix = np.random.default_rng(1).normal(size=(8, 8))
     matrix *= 0.95 / np.max(np.abs(np.linalg.eigvals(matrix)))

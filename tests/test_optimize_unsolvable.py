@@ -200,7 +200,8 @@ def test_gradients_that_overflow_are_no_measure(method: Any, dtype: str) -> None
 def test_bounds_that_no_number_is_within() -> None:
     compiled = jit(lambda upper: minimize(lambda x: total((x - 0.3) ** 2), ONE, bounds=(1.0, upper)).status)
     assert Status(int(compiled(np.asarray(0.0)))) == Status.BREAKDOWN
-    assert Status(int(compiled(np.asarray(2.0)))) == Status.CONVERGED
+    for upper in (1.0, 2.0):  # with equal bounds there is one number
+        assert Status(int(compiled(np.asarray(upper)))) == Status.CONVERGED
 
 
 @pytest.mark.parametrize("method", ["brent", "bisect"])

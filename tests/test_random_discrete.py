@@ -72,6 +72,36 @@ def test_multinomial_is_that_of_jax(library: Library) -> None:
     np.testing.assert_array_equal(found.sum(axis=-1), n)
 
 
+def test_multinomial_without_the_last_outcomes(library: Library) -> None:
+    p = np.asarray([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.3, 0.0, 0.7]])
+    found = library.to_numpy(random.multinomial(_key(library), 10.0, library.asarray(p)))
+    np.testing.assert_array_equal(found.sum(axis=-1), [10.0] * 4)
+    np.testing.assert_array_equal(found[p == 0.0], 0.0)
+    np.testing.assert_array_equal(found[1:3], [[10.0, 0.0, 0.0], [0.0, 10.0, 0.0]])
+
+
+BEYOND_A_BLOCK = {
+    "poisson": (5.0,),
+    "poisson of large means": (50.0,),
+    "binomial": (20.0, 0.1),
+    "binomial of large means": (300.0, 0.4),
+    "gamma": (0.5,),
+    "loggamma": (3.0,),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND_A_BLOCK)
+def test_more_elements_than_a_block(name: str) -> None:
+    """NumPy's samplers work on blocks of 2**15 elements."""
+    count = 2**15 + 300
+    parameters = [np.full(count, x) for x in BEYOND_A_BLOCK[name]]
+    function = name.split()[0]
+    expected = np.asarray(getattr(jax.random, function)(jax.random.PRNGKey(SEED), *parameters))
+    found = getattr(random, function)(_key(NUMPY), *parameters)
+    assert np.mean(np.isclose(found, expected, rtol=1e-5, atol=1e-6)) > 0.999  # in float32, rounding decides for a few
+    assert np.mean(np.isclose(found[-300:], expected[-300:], rtol=1e-5, atol=1e-6)) > 0.98
+
+
 def test_the_loops_of_all_elements_make_the_same() -> None:
     lam = np.resize(np.asarray([0.5, 4.0, 15.0, 80.0], np.float32), 2000)
     found = generic.poisson_elements(random.key(3), lam)

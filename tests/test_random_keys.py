@@ -275,8 +275,12 @@ def test_bad_options(library: Library) -> None:
         random.split(key, -1)
     with pytest.raises(TypeError, match="split: num must be an integer"):
         random.split(key, 1.5)
-    with pytest.raises(OverflowError, match="fold_in: data must be from 0"):
-        random.fold_in(key, -1)
+    for number in (-1, 2**32, 2**64):
+        with pytest.raises(OverflowError, match="fold_in: data must be from 0"):
+            random.fold_in(key, number)
+    for seed in (-(2**63) - 1, 2**64):
+        with pytest.raises(OverflowError, match=r"key: seed must be from -2\*\*63 to 2\*\*64 - 1"):
+            random.key(seed, xp=library.xp)
     with pytest.raises(ValueError, match="fold_in: takes one number"):
         random.fold_in(key, library.asarray([1, 2]))
     with pytest.raises(TypeError, match="fold_in: data must have an integer data type"):

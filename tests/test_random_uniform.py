@@ -9,7 +9,7 @@ import pytest
 
 from tests.libraries import Library
 from xpand import namespace
-from xpand_extensions import autodiff, random, vmap
+from xpand_extensions import autodiff, jit, random, vmap
 
 KEY = jax.random.PRNGKey(5)
 BOUNDS = [(0.0, 1.0), (-1.0, 1.0), (-1.3, 2.7), (0.1, 0.2), (1e-30, 1.0), (1e10, 1e10 + 7), (3.0, 3.0), (5.0, 2.0)]
@@ -127,6 +127,16 @@ def test_choice(library: Library, replace: bool, p: Any) -> None:
     library.assert_equal(random.choice(key, 5, (2, 2), replace, weights), expected)
     expected = jax.random.choice(KEY, x, (2, 2), replace, None if p is None else np.asarray(p), 1)
     library.assert_equal(random.choice(key, library.asarray(x), (2, 2), replace, weights, 1), expected)
+
+
+@pytest.mark.parametrize("total", [0.5, 1.0, 3.0])
+def test_weights_that_do_not_sum_to_one(total: float, eager_library: Library) -> None:
+    """Values that are not known are not checked; they count in proportion, as in JAX."""
+    p = total * np.asarray([0.1, 0.2, 0.3, 0.4])
+    compiler = "eager" if eager_library.id == "torch" else None
+    draw = jit.jit(lambda key, p: random.choice(key, 4, (300,), p=p), compiler=compiler)
+    expected = jax.random.choice(KEY, 4, (300,), p=p)
+    eager_library.assert_equal(draw(key_of(eager_library), eager_library.asarray(p)), expected)
 
 
 MAPPED: dict[str, Callable[[Any, Any], Any]] = {

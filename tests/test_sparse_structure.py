@@ -11,6 +11,7 @@ from tests.cases import library_of_name
 from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from tests.sparse_problems import FORMATS, assert_means, examples, made, matrices
+from xpand import array_namespace
 from xpand_extensions import sparse
 
 VALUES = np.asarray([1.5, -2.0, 0.5, 3.0, -1.0])
@@ -53,6 +54,59 @@ def test_sorting_keeps_the_promise_of_different_positions(library: Library, form
     found = sparse.sum_duplicates(a)
     assert (found.is_sorted, found.is_unique) == (True, True)
     assert_means(library, found, np.asarray([[0.0, 0.0, 0.0, 2.0], [1.0, 0.0, 0.0, 0.0]]), format)
+
+
+@pytest.mark.parametrize("is_unique", [True, False])
+@pytest.mark.parametrize("format", FORMATS)
+def test_numbers_of_entries(library: Library, format: str, is_unique: bool) -> None:
+    """A given number of entries holds, whatever a container promises."""
+    coords = library.asarray([0, 0, 1]), library.asarray([0, 3, 2])
+    a = sparse.COO(library.asarray([1.0, 2.0, 3.0]), coords, (2, 4), is_sorted=True, is_unique=is_unique)
+    expected = np.asarray([[1.0, 0.0, 0.0, 2.0], [0.0, 0.0, 3.0, 0.0]])
+    for nse in (3, 4, 9):
+        found = sparse.sum_duplicates(sparse.convert(a, format), nse=nse)
+        assert found.nse == nse
+        assert_means(library, found, expected, format)
+    if not library.lazy:
+        with pytest.raises(ValueError, match="nse"):
+            sparse.sum_duplicates(sparse.convert(a, format), nse=2)
+
+
+NARROW: dict[str, tuple[Any, Any]] = {
+    "reshape": (lambda a: sparse.reshape(a, (200,)), lambda x: x.reshape(200)),
+    "kron": (lambda a: sparse.kron(a, a), lambda x: np.kron(x, x)),
+    "concat": (lambda a: sparse.concat([a, a, a]), lambda x: np.concatenate([x, x, x])),
+    "concat of csr": (
+        lambda a: sparse.concat([sparse.tocsr(a)] * 80, axis=1),
+        lambda x: np.concatenate([x] * 80, axis=1),
+    ),
+    "stack": (lambda a: sparse.stack([a] * 140), lambda x: np.stack([x] * 140)),
+    "block_diag": (lambda a: sparse.block_diag([a, a]), lambda x: np.kron(np.eye(2), x)),
+    "outer": (lambda a: a @ a.mT, lambda x: x @ x.T),
+    "csr": (sparse.tocsr, lambda x: x),
+    "csc": (sparse.tocsc, lambda x: x),
+    "add": (lambda a: a + a, lambda x: x + x),
+    "sum_duplicates": (lambda a: sparse.sum_duplicates(a, nse=300), lambda x: x),
+    "reversed": (lambda a: a[::-1, ::-1], lambda x: x[::-1, ::-1]),
+    "sum": (lambda a: sparse.sum(a, axis=1), lambda x: x.sum(axis=1)),
+    "max": (lambda a: sparse.max(a, axis=0), lambda x: x.max(axis=0)),
+    "vector": (lambda a: a @ array_namespace(a.values).ones_like(a.values[:2]), lambda x: x @ np.ones(2)),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_narrow_indices(library: Library, name: str) -> None:
+    """Neither positions nor numbers of entries of a result must fit into the data type of the indices."""
+    function, reference = NARROW[name]
+    rows, columns = np.repeat(np.arange(100), 2), np.tile(np.arange(2), 100)
+    for part in (slice(None), slice(1, None, 3)):
+        i, j = (library.asarray(x[part].astype(np.int8)) for x in (rows, columns))
+        values = np.arange(1.0, 201.0)[part]
+        x = np.zeros((100, 2))
+        x[rows[part], columns[part]] = values
+        found = function(sparse.COO(library.asarray(values), (i, j), (100, 2)))
+        library.assert_equal(found.todense() if sparse.is_sparse(found) else found, reference(x))
 
 
 RESULTS: dict[str, Any] = {

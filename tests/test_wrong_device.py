@@ -20,7 +20,7 @@ import xpand
 from tests import wrong_device
 from tests.cases import Case, as_tuple, batches, library_of_name
 from tests.libraries import Library
-from tests.wrong_device import assert_there, cases, every, failures, modules, more, recorded
+from tests.wrong_device import assert_there, cases, every, failures, modules, more, named, recorded
 from xpand_extensions import autodiff, devices, jit, vmap
 from xpand_extensions._dispatch import OPERATIONS
 
@@ -130,6 +130,15 @@ def test_second_device(module: str) -> None:
 def test_more_beside_meta() -> None:
     cases = {name: case for name, case in more().items() if name != "jit"}  # which PyTorch takes ten seconds for
     check(PROCESSOR, cases, value)
+
+
+@pytest.mark.usefixtures("meta")
+def test_named_functions_beside_meta() -> None:
+    check(PROCESSOR, named(), value)
+
+
+def test_named_functions_on_the_second_device() -> None:
+    check(STRICT, named(), value)
 
 
 def test_every_operation_on_the_second_device() -> None:

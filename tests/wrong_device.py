@@ -26,6 +26,7 @@ from xpand_extensions import (
     devices,
     jit,
     linear_solve,
+    named as hax,
     optimize,
     random,
     scatter,
@@ -181,6 +182,57 @@ MORE: dict[str, tuple[Any, ...]] = {
 """By name, a function of arrays, and the arrays' values. It returns an array, or a tree of arrays."""
 
 
+PAIR = hax.Axis("b", 2)
+NAMED: dict[str, Function] = {
+    "sum of all": lambda x: hax.sum(x, where=True),
+    "sum of some": lambda x: hax.sum(x, "a", where=x > 1.0),
+    "mean of all": lambda x: hax.mean(x, "a", where=True),
+    "std of some": lambda x: hax.std(x, where=x > 1.0, ddof=1),
+    "nanmax of some": lambda x: hax.nanmax(x, where=x > 1.0),
+    "list": lambda x: x["a", [2, 0]],
+    "reversed": lambda x: x["a", ::-1],
+    "part": lambda x: x["a", hax.dslice(1, 2)],
+    "parts": lambda x: x["a", hax.dslice(hax.argsort(x, "a")["a", :2].rename({"a": "i"}), 1)],
+    "filled part": lambda x: x.at["a", hax.dslice(2, 2)].get(mode="fill", fill_value=1.0),
+    "mask": lambda x: x["a", x > 1.0],
+    "set": lambda x: x.at["a", 1].set(2.0),
+    "added": lambda x: x.at["a", [0, 0]].add(2.0),
+    "updated slice": lambda x: hax.updated_slice(x, {"a": 1}, x["a", :2]),
+    "where": lambda x: hax.where(x > 1.0, x, 0.0),
+    "arithmetic": lambda x: 2.0 - x * 3 + x**2,
+    "clip": lambda x: hax.clip(x, 1.0, 2.0),
+    "isclose": lambda x: hax.isclose(x, 1.5),
+    "searchsorted": lambda x: hax.searchsorted(x, 1.0),
+    "polyval": lambda x: hax.polyval(x, 2.0),
+    "polymul": lambda x: hax.polymul(x, [1.0, 2.0]),
+    "polyfit": lambda x: hax.polyfit(x, x, 1),
+    "vander": lambda x: hax.vander(x, "b"),
+    "bincount": lambda x: hax.bincount(hax.argsort(x, "a"), hax.Axis("b", 3)),
+    "segment_sum": lambda x: hax.scatter.segment_sum(x, hax.argsort(x, "a") % 2, PAIR),
+    "dot": lambda x: hax.dot(x, x, axis="a"),
+    "einsum": lambda x: hax.einsum("a, a -> ", x, x),
+    "tril": lambda x: hax.tril(x * x.rename({"a": "c"}), "a", "c"),
+    "cumsum": lambda x: hax.cumsum(x, "a"),
+    "pad": lambda x: hax.pad(x, {"a": (1, 1)}, constant_values=2.0),
+    "full_like": lambda x: hax.full_like(x, 2.0),
+    "zeros_like": hax.zeros_like,
+    "quantile": lambda x: hax.statistics.quantile(x, [0.2, 0.5], "a"),
+    "window_mean": lambda x: hax.statistics.window_mean(x, {"a": 2}),
+    "nonzero": lambda x: hax.nonzero(x > 1.0, size=PAIR, fill_value=-1),
+    "softmax": lambda x: hax.special.softmax(x, "a"),
+    "stack": lambda x: hax.stack("b", [x, x]),
+    "concatenate": lambda x: hax.concatenate("a", [x, x]),
+    "interp": lambda x: hax.interpolation.interp(x.rename({"a": "b"}), x, x, "a"),
+    "convolve": lambda x: hax.convolution.convolve(x, x, "a"),
+    "fft": lambda x: hax.fft.fft(x, "a"),
+    "vmap": lambda x: hax.vmap(lambda each: each * 2.0, "a")(x),
+    "scan": lambda x: hax.scan(lambda total, each: (total + each, total), "a")(x["a", 0], x),
+    "map": lambda x: hax.map(lambda each: each + 1.0, "a")(x),
+    "reference": lambda x: (lambda ref: (ref.__setitem__({"a": 0}, 1.0), ref.value())[1])(hax.new_ref(x)),
+}
+"""By name, functions of a named array with the axis "a" of three elements."""
+
+
 def scatter_ids(x: Any) -> Any:
     return xpand.array_namespace(x).asarray([0, 1, 0], device=xpand.device(x))
 
@@ -208,6 +260,24 @@ def cases(module: str) -> dict[str, Case]:
 
 def more() -> dict[str, Case]:
     return {name: Case(function, arrays) for name, (function, *arrays) in MORE.items()}
+
+
+def named() -> dict[str, Case]:
+    return {name: Case(_of_named(function), (X,)) for name, function in NAMED.items()}
+
+
+def _of_named(function: Function) -> Function:
+    """Return a function of an array that calls one of a named array."""
+
+    def of_array(x: Any) -> Any:
+        found = function(hax.named(x, "a"))
+        return [part.array if isinstance(part, hax.NamedArray) else part for part in trees.leaves(found, is_leaf=_is)]
+
+    return of_array
+
+
+def _is(x: Any) -> bool:
+    return isinstance(x, hax.NamedArray)
 
 
 def every() -> dict[str, Case]:
