@@ -63,6 +63,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "vjp": lambda: autodiff.vjp(fail, X),
     "custom_jvp": lambda: with_rule(autodiff.custom_jvp, "defjvp")(X),
     "custom_vjp": lambda: with_rule(autodiff.custom_vjp, "defvjp")(X),
+    "apply_along_axis": lambda: vmap.apply_along_axis(fail, 0, np.ones((2, 3))),
     "associative_scan": lambda: control_flow.associative_scan(fail, X),
     "cond": lambda: control_flow.cond(np.asarray(False), linear, fail, X),
     "fori_loop": lambda: control_flow.fori_loop(0, 2, fail, X),

@@ -256,6 +256,7 @@ _ALSO_FOR_SUBCLASSES: Final = frozenset(
         "control_flow.while_loop",
         "convert",
         "debug",
+        "devices",
         "jit.jit",
         "jit.named_call",
         "progress",

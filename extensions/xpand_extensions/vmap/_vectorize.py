@@ -11,6 +11,7 @@ from xpand.extend import Array, checks, describe
 
 from .._transformed import transformation
 from .._transforms import arrays_of
+from .._where import clean_tracebacks
 from ._mapping import vmap
 
 Dimensions: TypeAlias = tuple[tuple[str, ...], ...]
@@ -87,6 +88,7 @@ def vectorize(
     return over_loops
 
 
+@clean_tracebacks
 def apply_along_axis(function: Callable[..., Array], axis: int, x: Array, /, *args: Any, **kwargs: Any) -> Array:
     """Apply a function of an array with one axis to all slices along an axis, by `vmap`.
 

@@ -14,6 +14,7 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import Array, DType, Namespace, checks
 
 from ... import autodiff, special
+from ..._dispatch import in_one_namespace
 from ..._dtypes import plain_sum, widened
 from ...random._arguments import in_device
 from ...random._continuous import exponential as exponential_, maxwell as maxwell_
@@ -93,7 +94,8 @@ def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array
 
 def correction(u: Array, span: Array, low: Array) -> Array:
     """Return the difference of u · span + low between rounding once and twice, or 0 if it is not finite."""
-    xp = array_namespace(u, span, low)
+    u, span, low = in_one_namespace(u, span, low)
+    xp = array_namespace(u)
     fused = _fused_64 if u.dtype == xp.float64 else _fused_32
     twice = xp.add(xp.multiply(u, span), low)
     finite = xp.isfinite(twice)

@@ -12,7 +12,7 @@ from ._unsigned import on_signed
 def bitcast(x: Array, /, dtype: DType) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         # PyTorch negates and conjugates some tensors only when they are read, so their bits are of other numbers.
-        return (x.resolve_conj().resolve_neg() if x.is_neg() or x.is_conj() else x).view(dtype)
+        return x.resolve_conj().resolve_neg().view(dtype)
     # Always copy: `contiguous` does not change the strides of axes of size one, for which `view` may raise.
     x = x.clone(memory_format=torch.contiguous_format)
     return x.unsqueeze(-1).view(dtype) if dtype.itemsize < x.dtype.itemsize else x.view(dtype).squeeze(-1)

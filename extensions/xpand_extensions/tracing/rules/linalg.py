@@ -62,12 +62,11 @@ def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
     size = x.shape[-1]
     one = identity(xp, x, size)
     # Replace regular matrices by one with different singular values.
-    ramp = xp.astype(xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)
-    x = xp.where(is_singular, x, ramp * one)
+    number = xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x))
+    x = xp.where(is_singular, x, xp.astype(number, x.dtype) * one)
     u, s, vh = xp.linalg.svd(autodiff.stop_gradient(x))
     y = xp.matmul(adjoint(xp, u), xp.matmul(x, adjoint(xp, vh)))
-    is_last = xp.arange(size, device=device_of(x)) == size - 1
-    missing = (s <= size * float(xp.finfo(s.dtype).eps) * s[..., :1]) | is_last
+    missing = (s <= size * float(xp.finfo(s.dtype).eps) * s[..., :1]) | (number == size)
     across, along = missing[..., :, None], missing[..., None, :]
     nothing = xp.zeros_like(y)
     core = xp.where(~across & ~along, y, one)
