@@ -126,6 +126,20 @@ def test_data_types(library: Library, dtype: str) -> None:
         assert left == right
 
 
+@pytest.mark.parametrize("dilation", [1, 3])
+@pytest.mark.parametrize("padding", [((9, 8),), ((0, 20),), ((17, 0),), ((-2, 11),)], ids=str)
+def test_more_padding_than_a_block(padding: Any, dilation: int) -> None:
+    """On Dask, some blocks of the result see only padding."""
+    da = pytest.importorskip("dask.array")
+    x, kernel = numbers("float64", 1, 2, 4), numbers("float64", 3, 2, 2, seed=1)
+    options: Any = {"padding": padding, "kernel_dilation": (dilation,), "strides": (1,), "input_dilation": (1,)}
+    expected = by_definition(x, kernel, feature_groups=1, batch_groups=1, **options)
+    for chunks in (1, 2, 4):
+        found = convolution.conv(da.from_array(x, chunks=(1, 2, chunks)), da.from_array(kernel), **options)
+        assert found.shape == expected.shape
+        np.testing.assert_allclose(found.compute(), expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("padding", ["valid", "same", "full"])
 @pytest.mark.parametrize("strides", [1, 2, (3, 1)])
 @pytest.mark.parametrize("dilation", [1, 2])

@@ -37,6 +37,7 @@ from tests.systems import (
     vector,
 )
 from xpand_extensions import linear_solve, sparse
+from xpand_extensions.autodiff import vjp
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi
 from xpand_extensions.vmap import vmap
@@ -536,6 +537,50 @@ def test_null_spaces(library: Library, shape: tuple[int, ...]) -> None:
     assert Status(int(library.to_numpy(near.status))) == Status.CONVERGED
     start = solve(library.asarray(a), library.asarray(b), method="cg", nullspace="constant", x0=ones)
     library.assert_equal(start.x, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["bicg", "qmr", "gmres", "bicgstab(2)"])
+def test_complex_null_spaces(method: str) -> None:
+    """The transposed system has the conjugate null space, in methods that use it and in derivatives."""
+    rng = np.random.default_rng(0)
+    unitary, _ = np.linalg.qr(rng.normal(size=(5, 5)) + 1j * rng.normal(size=(5, 5)))
+    a = (unitary * [1.0, 2.0, 3.0, 4.0, 0.0]) @ unitary.conj().T
+    b = a @ (rng.normal(size=5) + 1j * rng.normal(size=5))
+    solved = lambda b: solve(a, b, method=method, nullspace=unitary[:, 4], rtol=1e-10)
+    assert bool(solved(b).converged)
+    np.testing.assert_allclose(solved(b).x, np.linalg.pinv(a) @ b, rtol=1e-8, atol=1e-8)
+    weights = rng.normal(size=5) + 1j * rng.normal(size=5)
+    _, pull = vjp(lambda b: solved(b).x, b)
+    expected = np.linalg.pinv(a).conj().T @ weights
+    (found,) = pull(weights.conj())
+    np.testing.assert_allclose(np.conj(found), expected, rtol=1e-7, atol=1e-7)
+
+
+class Scaling:
+    """A Hermitian preconditioner that states its transpose."""
+
+    def __init__(self, matrix: np.ndarray) -> None:
+        self.matrix = matrix
+
+    def __call__(self, r: Any) -> Any:
+        return self.matrix @ r
+
+    def transposed(self, r: Any) -> Any:
+        return self.matrix.T @ r
+
+
+@pytest.mark.parametrize("method", ["bicg", "qmr"])
+def test_transposes_of_hermitian_preconditioners(method: str) -> None:
+    """They follow from the property of the system, and equal those that are given."""
+    rng = np.random.default_rng(0)
+    a, m = (rng.normal(size=(8, 8)) + 1j * rng.normal(size=(8, 8)) for _ in range(2))
+    a, m = a @ a.conj().T + np.diag(np.logspace(0, 2, 8)), m @ m.conj().T + 10.0 * np.eye(8)
+    b = rng.normal(size=8) + 1j * rng.normal(size=8)
+    given, known = Scaling(m), Scaling(m).__call__
+    results = [solve(a, b, method=method, symmetric=True, preconditioner=each) for each in (given, known)]
+    assert int(results[0].iterations) == int(results[1].iterations)
+    for result in results:
+        np.testing.assert_allclose(result.x, np.linalg.solve(a, b), rtol=1e-6, atol=1e-7)
 
 
 @pytest.mark.parametrize("method", ["cg", "bicgstab(2)", "cgs", "qmr", "gmres", "gcrot", "minres", "bicg"])

@@ -470,6 +470,13 @@ def test_sizes_are_compared_in_each_call(name: str) -> None:
             function(wrong)
 
 
+def test_arrays_that_are_joined_have_equal_sizes() -> None:
+    x, y = hax.named(np.ones((2, 3)), ("a", "b")), hax.named(np.ones((3, 2)), ("a", "b"))
+    for call in (lambda: hax.concatenate("a", [x, y]), lambda: hax.stack("c", [x, y]), lambda: x + y):
+        with pytest.raises(ValueError, match=r": axis '[ab]' has size \d in one array and \d in another"):
+            call()
+
+
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
 def test_functions_along_axes(library: Library) -> None:
     x = of(library, CUBE, NAMES)

@@ -206,6 +206,16 @@ CASES: list[Case] = [
         for name in ("rfft", "ihfft")
         for n in (None, 4)
     ),
+    *(
+        (
+            f"{name}-{norm}-{s}",
+            lambda xp, x, name=name, norm=norm, s=s: getattr(xp.fft, name)(x, s=s, axes=(1, 0), norm=norm),
+            (M if name == "rfftn" else C,),
+        )
+        for name in ("fftn", "ifftn", "rfftn", "irfftn")
+        for norm in ("backward", "ortho", "forward")
+        for s in (None, (3, 8))
+    ),
     ("fftn", lambda xp, x: xp.fft.fftn(x, axes=(0, 2)), (T,)),
     ("fftn-s", lambda xp, x: xp.fft.fftn(x, s=(3, 8), axes=(1, 2), norm="forward"), (T,)),
     ("ifftn", lambda xp, x: xp.fft.ifftn(x), (C,)),
@@ -374,6 +384,14 @@ def test_asarray_stacks_lazy_elements(lazily: Any) -> None:
         small = xp.asarray([x[0], 1], dtype=xp.float32)
     assert_matches(result, [[V[0], 1.0], [V[1], 2.0]])
     assert_matches(small, np.asarray([V[0], 1], dtype=np.float32))
+
+
+def test_asarray_promotes_lazy_elements(lazily: Any) -> None:
+    one, half, wide = (da.from_array(np.asarray(x)) for x in (1, 0.5, 1.5 + 2.5j))
+    with lazily:
+        found = [xp.asarray(items) for items in ([one, half], [half, one], [one, wide], [[one, True], [half, wide]])]
+    for result, expected in zip(found, ([1, 0.5], [0.5, 1], [1, 1.5 + 2.5j], [[1, 1], [0.5, 1.5 + 2.5j]])):
+        assert_matches(result, np.asarray(expected))
 
 
 def test_asarray_copies_its_source() -> None:

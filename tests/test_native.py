@@ -2,6 +2,7 @@
 
 import importlib
 import itertools
+import math
 import random
 import threading
 import warnings
@@ -206,6 +207,30 @@ def test_rearrangements(shape: tuple[int, ...]) -> None:
     y = y.reshape(shape)
     with np.errstate(all="ignore"):
         assert_same_bits(native(f)(x, y), f(x.copy(), y))
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int32", "complex128"])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2), (2, 3, 40)], ids=str)
+def test_triangles(shape: tuple[int, ...], dtype: str) -> None:
+    def f(x: Any) -> list[Any]:
+        xp, y = of(x), x + x
+        return [function(y, k=k) + y for function in (xp.tril, xp.triu) for k in (-3, -1, 0, 1, 2)]
+
+    assert_same_bits(native(f)(x := np.arange(1, 1 + math.prod(shape)).reshape(shape).astype(dtype)), f(x))
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 30)], ids=str)
+def test_parts_are_set_to_values_with_more_axes(shape: tuple[int, ...]) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z, w, v = x * 2.0, x + 1.0, x - 1.0
+        z[0] = (y[0] * 2.0)[None, None]
+        w[1, 1:] = y[:1, 1:] + 1.0
+        v[:, 0] = (y[:, 0] + 2.0)[None, :]
+        return z, w, v
+
+    x, y = (samples("float64", math.prod(shape), seed).reshape(shape) for seed in (1, 2))
+    with np.errstate(all="ignore"):
+        assert_same_bits(native(f)(x, y), f(x, y))
 
 
 # Sums

@@ -217,6 +217,19 @@ def test_brackets_of_many(targets: list[float], width: float) -> None:
     np.testing.assert_allclose(found.x, goal, rtol=2e-15, atol=2e-15)
 
 
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_roots_at_the_ends_of_brackets(sign: float, method: Any, library: Library) -> None:
+    """Whatever the sign of the function at the other end."""
+    goal = library.asarray([0.0, 2.0, 5.0])
+    ends = library.asarray([-2.0, 2.0, 1.0]), library.asarray([0.0, 7.0, 5.0])
+    options: Any = {"method": method, "max_steps": 2, "throw": False}
+    for a, b in (ends, ends[::-1]):
+        found = bracketed_root(lambda x, goal: sign * (x - goal), a, b, args=(goal,), **options)
+        library.assert_equal(found.x, np.asarray([0.0, 2.0, 5.0]))
+        library.assert_equal(found.converged, np.asarray([True, True, True]))
+
+
 def test_brackets_of_every_library(library: Library) -> None:
     goal = np.asarray([[2.0, 9.0], [30.0, 1.0]])
     steps = 5 if library.lazy else None  # each is part of the graph

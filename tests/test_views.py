@@ -452,6 +452,52 @@ def test_writes_within_loops_branches_and_transformations(function: Callable[[An
     np.testing.assert_allclose(gradient, np.sum(derivative, axis=1), rtol=1e-12)
 
 
+PARTS = [0, 3, -1, *[slice(*ends) for ends in ((None,), (1, None), (2,), (1, 3), (0,), (None, None, 2), (1, None, 2))]]
+PARTS += [slice(*ends) for ends in ((None, None, -1), (None, 1, -1), (2, None, -1), (None, None, -2), (2, 0, -2))]
+
+
+@pytest.mark.parametrize("key", PARTS, ids=str)
+def test_parts_that_overlap_have_the_same_elements(key: Any) -> None:
+    """A write to one part reaches exactly the others that share elements with it."""
+
+    def f(x: Any) -> list[Any]:
+        found = []
+        for other in PARTS:
+            y = x * 1.0
+            part = y[other]
+            y[key] = y[key] * 10.0
+            found += [part + 0.0, y]
+            part *= 3.0
+            found += [y + 0.0]
+        return found
+
+    x = np.arange(1.0, 9.0).reshape(4, 2)
+    for found, expected in zip(jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_whether_a_result_is_a_view_depends_on_all_parameters() -> None:
+    def written(function: Callable[[Any, Any], Any]) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            y = x * 1.0
+            function(xpand.array_namespace(x), y)[...] = 7.0
+            return y
+
+        return f
+
+    x = np.arange(12.0).reshape(3, 2, 2)
+    functions = [
+        lambda xp, y, shape=shape, axes=axes: xp.reshape(xp.permute_dims(y, axes), shape)
+        for axes in ((0, 1, 2), (1, 0, 2), (2, 1, 0), (0, 2, 1))
+        for shape in ((12,), (3, 4), (4, 3), (2, 1, 3, 2), (1, 2, 6), (3, 2, 2), (2, 2, 3), (6, 2))
+    ]
+    functions += [lambda xp, y, dtype=dtype: xp.astype(y, dtype, copy=False) for dtype in (np.float64, np.float32)]
+    functions += [lambda xp, y, copy=copy: xp.reshape(y, (12,), copy=copy) for copy in (True, False, None)]
+    for functions_in_order in (functions, functions[::-1]):
+        for each in functions_in_order:
+            np.testing.assert_array_equal(jit(written(each))(x), written(each)(x))
+
+
 def test_writes_into_captured_arrays_are_an_error() -> None:
     def function(x: Any) -> Any:
         y = x * 1.0
