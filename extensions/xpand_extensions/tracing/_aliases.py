@@ -25,6 +25,7 @@ VIEWS: Final = frozenset(
         "permute_dims",
         "real",
         "reshape",
+        "round",  # of integers, in NumPy 2.3
         "squeeze",
         "stop_gradient",
         "to_device",

@@ -249,6 +249,7 @@ def _with_elements(base: Any, x: Any, view: View) -> Any:
 
 _KEEP_ORDER: Final = frozenset({"astype", "broadcast_to", "expand_dims", "imag", "linalg.matrix_power", "real"}) | {
     "reshape",
+    "round",
     "squeeze",
     "to_device",
 }
