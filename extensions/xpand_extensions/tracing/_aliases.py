@@ -25,7 +25,6 @@ VIEWS: Final = frozenset(
         "permute_dims",
         "real",
         "reshape",
-        "round",  # of integers, in NumPy 2.3
         "squeeze",
         "stop_gradient",
         "to_device",
@@ -34,10 +33,10 @@ VIEWS: Final = frozenset(
 )
 """Operations whose result may be their first array, or a view of it."""
 
-_MAY_RETURN: Final = frozenset({"ceil", "clip", "conj", "diff", "floor", "linalg.matrix_power", "round", "trunc"})
+MAY_RETURN: Final = frozenset({"ceil", "clip", "conj", "diff", "floor", "linalg.matrix_power", "round", "trunc"})
 """Functions of the standard that return their argument in some libraries if there is nothing to do."""
 
-_NEW: Final = (frozenset((*FUNCTIONS, *CREATION)) | {"setitem"}) - VIEWS - _MAY_RETURN - {"broadcast_arrays"}
+_NEW: Final = (frozenset((*FUNCTIONS, *CREATION)) | {"setitem"}) - VIEWS - MAY_RETURN - {"broadcast_arrays"}
 """Operations that always return a new array. Loops, branches and facade operations may return an argument."""
 
 

@@ -12,7 +12,7 @@ from xpand.extend import DType, checks, describe, import_module, register_wrappe
 from .._elsewhere import instead_of
 from .._plans import Memory
 from . import rules
-from ._aliases import VIEWS
+from ._aliases import MAY_RETURN, VIEWS
 from ._array import array_class
 from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
 from ._creation import CREATION
@@ -27,7 +27,7 @@ _MORE_DTYPES: Final = ("float16", "bfloat16")
 _NUMBERS: Final = (int, float, complex)
 """Python numbers, and other classes of numbers such as NumPy's. Operators accept them, and rules pass them on."""
 
-_VIEWS: Final = (VIEWS & FUNCTIONS.keys()) - {"unstack"}
+_VIEWS: Final = ((VIEWS | MAY_RETURN) & FUNCTIONS.keys()) - {"conj", "linalg.matrix_power", "unstack"}
 """Functions whose result may be their first array, or a view of it."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}

@@ -247,12 +247,25 @@ def _with_elements(base: Any, x: Any, view: View) -> Any:
     return apply("reshape", flat, shape=base.shape, copy=None)
 
 
-_KEEP_ORDER: Final = frozenset({"astype", "broadcast_to", "expand_dims", "imag", "linalg.matrix_power", "real"}) | {
-    "reshape",
-    "round",
-    "squeeze",
-    "to_device",
-}
+_KEEP_ORDER: Final = frozenset(
+    [
+        "astype",
+        "broadcast_to",
+        "ceil",
+        "clip",
+        "diff",
+        "expand_dims",
+        "floor",
+        "imag",
+        "linalg.matrix_power",
+        "real",
+        "reshape",
+        "round",
+        "squeeze",
+        "to_device",
+        "trunc",
+    ]
+)
 """Views with all elements, in order."""
 
 
