@@ -29,7 +29,7 @@ from xpand._arguments import device_of
 from xpand_extensions import histograms, indexing, scatter, special
 from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
 from xpand_extensions.jit import disable_jit, jit
-from xpand_extensions.jit._calls import MAX_ENTRIES, Compiled
+from xpand_extensions.jit._calls import MAX_ENTRIES, Compiled, leaf_numbers
 from xpand_extensions.vmap import vmap
 
 ABLE = LIBRARIES
@@ -222,6 +222,21 @@ def test_numbers_too_large_to_be_traced() -> None:
         ):
             compiled(x, 2**63)
         library.assert_equal(compiled(x, 2**62), np.asarray([1, 2]) + 2**62)
+
+
+def test_donated_arguments_are_counted_in_leaves() -> None:
+    """Each argument may be a tree, and static ones are none of the leaves."""
+    args = ((X, X), X, {"a": X, "b": X}, X)
+    for donated, expected in (
+        ((0,), (0, 1)),
+        ((1,), (2,)),
+        ((2,), (3, 4)),
+        ((-1, 1), (2, 5)),
+        ((0, 1, 2, 3), range(6)),
+    ):
+        assert leaf_numbers(args, args, (), donated) == tuple(expected)
+    with_static = (args[0], "name", *args[1:])
+    assert leaf_numbers(with_static, args, ((1, "name", "name"),), (2, 4)) == (2, 5)
 
 
 class Number(IntEnum):

@@ -393,6 +393,9 @@ def test_condition_numbers(library: Library) -> None:
     a = definite(matrices)
     condition = library.to_numpy(factor_cholesky(library.asarray(a))[-2])
     np.testing.assert_allclose(condition, library.to_numpy(factor_lu(library.asarray(a))[-2]), rtol=1e-6)
+    a = definite(normal(20, 6, 6, dtype="complex128"))
+    condition = library.to_numpy(factor_cholesky(library.asarray(a))[-2])
+    np.testing.assert_allclose(condition, library.to_numpy(factor_lu(library.asarray(a))[-2]), rtol=1e-6)
     many = normal(100, 6, 6, dtype="complex128")
     condition = library.to_numpy(factor_lu(library.asarray(many))[-2])
     assert np.mean(condition / np.asarray([skeel(a) for a in many])) > 0.93

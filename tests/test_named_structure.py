@@ -213,6 +213,35 @@ def test_parts_with_a_start_each(library: Library) -> None:
     check(library, found, NAMES, CUBE + np.asarray([1.0, 1.0, 0.0, 1.0])[:, None, None])
 
 
+def test_aliases_and_sizes_in_strings_that_rearrange() -> None:
+    x = hax.named(CUBE, NAMES)
+    merged = CUBE.reshape(12, 2)
+    for alias in ("new", Axis("new", 12)):
+        assert x.rearrange("{a b} -> (h: a b) ...", h=alias).shape == {"new": 12, "c": 2}
+        assert x.rearrange("i j k -> (h: i j) k", h=alias).shape == {"new": 12, "c": 2}
+    np.testing.assert_array_equal(x.rearrange("{a b} -> (h: a b) ...", h="new").array, merged)
+    assert x.rearrange("i j k -> k j i", i=4, k=2).shape == {"c": 2, "b": 3, "a": 4}
+    for string, sizes in (
+        ("i j k -> k j i", {"i": 5}),
+        ("{a} -> ... a", {"a": 3}),
+        ("i j k -> (h: i j) k", {"h": Axis("new", 11)}),
+        ("(i: p q) j k -> p q j k", {"p": 3}),
+    ):
+        for _ in range(2):
+            with pytest.raises(ValueError, match="size"):
+                x.rearrange(string, **sizes)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_slices_without_a_length(library: Library) -> None:
+    """They end with the axis."""
+    x = of(library, CUBE, NAMES)
+    for start in (0, 1, 3, 4):
+        check(library, x.slice({"a": start}), NAMES, CUBE[start:])
+        check(library, x.slice("a", start=start), NAMES, CUBE[start:])
+    check(library, x.slice({"a": 1, "c": 1}), NAMES, CUBE[1:, :, 1:])
+
+
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
 def test_orders_of_axes_of_several_indices(library: Library) -> None:
     """A new axis stands where the indexed one was; those of arrays stand where the first of these was."""

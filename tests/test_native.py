@@ -219,6 +219,19 @@ def test_triangles(shape: tuple[int, ...], dtype: str) -> None:
     assert_same_bits(native(f)(x := np.arange(1, 1 + math.prod(shape)).reshape(shape).astype(dtype)), f(x))
 
 
+@pytest.mark.parametrize("size", [2, 40])
+def test_loops_without_steps(size: int) -> None:
+    def f(x: Any, rows: Any) -> Any:
+        step = lambda carry, row: (carry * 2.0 + row, carry[:1])
+        last, stacked = control_flow.scan(step, x + 1.0, rows)
+        return last * 3.0, stacked, control_flow.fori_loop(3, 3, lambda i, y: y * 2.0, x - 1.0)
+
+    x = np.arange(float(size))
+    for length in (0, 1):
+        rows = np.ones((length, size))
+        assert_same_bits(native(f)(x, rows), f(x, rows))
+
+
 @pytest.mark.parametrize("shape", [(2, 3), (3, 30)], ids=str)
 def test_parts_are_set_to_values_with_more_axes(shape: tuple[int, ...]) -> None:
     def f(x: Any, y: Any) -> Any:

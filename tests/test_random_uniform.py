@@ -10,6 +10,7 @@ import pytest
 from tests.libraries import Library
 from xpand import namespace
 from xpand_extensions import autodiff, jit, random, vmap
+from xpand_extensions.plugins.numpy.random._blocks import _make_normal
 
 KEY = jax.random.PRNGKey(5)
 BOUNDS = [(0.0, 1.0), (-1.0, 1.0), (-1.3, 2.7), (0.1, 0.2), (1e-30, 1.0), (1e10, 1e10 + 7), (3.0, 3.0), (5.0, 2.0)]
@@ -127,6 +128,48 @@ def test_choice(library: Library, replace: bool, p: Any) -> None:
     library.assert_equal(random.choice(key, 5, (2, 2), replace, weights), expected)
     expected = jax.random.choice(KEY, x, (2, 2), replace, None if p is None else np.asarray(p), 1)
     library.assert_equal(random.choice(key, library.asarray(x), (2, 2), replace, weights, 1), expected)
+
+
+ENDS = {"uint8": (0, 256), "int8": (-128, 128), "int16": (-3, 2**15), "int32": (0, 10**9), "int64": (-5, 10**15)}
+
+
+@pytest.mark.parametrize("dtype", ENDS)
+def test_integers_between_arrays_with_wide_bounds(library: Library, dtype: str) -> None:
+    """Up to the largest of the data type, and for numbers whose squares have more bits."""
+    low, high = (np.asarray(x) for x in ENDS[dtype])
+    expected = jax.random.randint(KEY, (60,), jax.numpy.asarray(low), jax.numpy.asarray(high), dtype)
+    bounds = library.asarray(low), library.asarray(high)
+    library.assert_equal(random.randint(key_of(library), (60,), *bounds, getattr(library.xp, dtype)), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_many_normal_numbers(dtype: str) -> None:
+    """Far ones, too, of which there are few."""
+    expected = np.asarray(jax.random.normal(KEY, (200_000,), dtype))
+    found = random.normal(random.key(5), (200_000,), getattr(np, dtype))
+    assert np.abs(found).max() > 4.5
+    np.testing.assert_allclose(found, expected, rtol=4 * np.finfo(dtype).eps if dtype == "float32" else 1e-14)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_far_normal_numbers(dtype: str) -> None:
+    """Those of the smallest and largest uniform numbers, which hardly occur, in NumPy's blocks."""
+    least = np.finfo(dtype).eps
+    near = 2.0 ** -np.arange(1, 23 if dtype == "float32" else 52)
+    u = np.concatenate([np.arange(50) * least, near, 1.0 - near, np.linspace(0.0, 0.99, 1000)]).astype(dtype)
+    expected = np.sqrt(2.0) * np.asarray(jax.lax.erf_inv(2 * u + np.asarray(least / 2 - 1.0, dtype)))
+    _make_normal(u, u.itemsize * 8, np.empty_like(u), np.empty_like(u))
+    np.testing.assert_allclose(u, expected, rtol=1e-6 if dtype == "float32" else 1e-13)
+
+
+def test_the_low_bits_of_probabilities(library: Library) -> None:
+    """In the mode "high", numbers that are equal in the first bits are compared in further ones."""
+    both = np.asarray(jax.random.uniform(KEY, (2, 400), "float32"))
+    near = both[0] + np.float32(2.0**-24)
+    found = random.bernoulli(key_of(library), library.asarray(near), (400,), mode="high")
+    library.assert_equal(found, jax.random.bernoulli(KEY, near, (400,), mode="high"))
+    exact = both[0] < 0.5  # where the sum is exact
+    np.testing.assert_array_equal(library.to_numpy(found)[exact], (both[1] < 0.5)[exact])
 
 
 @pytest.mark.parametrize("total", [0.5, 1.0, 3.0])

@@ -227,3 +227,31 @@ def test_xla_does_not_evaluate_captured_matrices(library: Library) -> None:
     assert lower(solution)(b).as_text().count("optimization_barrier") >= 3  # values, indices and starts of the rows
     np.testing.assert_allclose(jit(solution)(b), [1.0, 1.0])
     np.testing.assert_allclose(jit(grad(lambda b: solution(b)[0]))(b), [0.6, -0.2])
+
+
+OPTIONS: dict[str, list[Any]] = {
+    "learning_rate": [{"method": "adam", "learning_rate": each} for each in (0.1, 0.3)],
+    "beta1": [{"method": "adam", "beta1": each} for each in (0.5, 0.9)],
+    "history": [{"method": "l-bfgs", "history": each} for each in (1, 5)],
+    "initial_size": [{"method": "nelder-mead", "initial_size": each} for each in (0.1, 0.5)],
+    "max_steps": [{"method": "bfgs", "max_steps": each} for each in (1, 4)],
+    "method": [{"method": each} for each in ("bfgs", "gradient-descent")],
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_options_are_part_of_programs(library: Library, name: str) -> None:
+    """A call with another option does not reuse the program of an earlier one."""
+
+    def f(x: Any) -> Any:
+        return (1.0 - x[..., 0]) ** 2 + 10.0 * (x[..., 1] - x[..., 0] ** 2) ** 2
+
+    compiled, start = jit(f), library.asarray([[-1.2, 1.0]])
+    solved = lambda f, options: np.asarray(
+        minimize(f, start, batch_ndim=1, throw=False, **{"max_steps": 6, **options}).x
+    )
+    expected = [solved(f, options) for options in OPTIONS[name]]
+    assert not np.allclose(*expected)
+    for _ in range(2):
+        for options, wanted in zip(OPTIONS[name], expected):
+            np.testing.assert_allclose(solved(compiled, options), wanted, rtol=1e-9)

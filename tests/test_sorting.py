@@ -73,6 +73,18 @@ def examples(library: Library) -> int:
     return 8 if library.lazy or library.id == "jax" else 25
 
 
+@pytest.mark.parametrize(
+    "shapes", [((3, 5), (2, 3, 4)), ((3, 5), (3, 4)), ((2, 1, 5), (3, 4)), ((5,), (2, 3, 4))], ids=str
+)
+def test_searches_in_stacks_that_broadcast(library: Library, shapes: tuple[tuple[int, ...], ...]) -> None:
+    rng = np.random.default_rng(0)
+    x1, x2 = np.sort(rng.normal(size=shapes[0]), axis=-1), rng.normal(size=shapes[1])
+    stack = np.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
+    rows, wanted = np.broadcast_to(x1, (*stack, x1.shape[-1])), np.broadcast_to(x2, (*stack, x2.shape[-1]))
+    expected = np.stack([np.searchsorted(rows[i], wanted[i]) for i in np.ndindex(stack)]).reshape(wanted.shape)
+    library.assert_equal(sorting.searchsorted(library.asarray(x1), library.asarray(x2)), expected)
+
+
 @pytest.mark.parametrize("largest", [True, False])
 def test_top_k(library: Library, largest: bool) -> None:
     @settings(max_examples=examples(library))

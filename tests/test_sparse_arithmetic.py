@@ -224,6 +224,18 @@ def _promotes(library: Library) -> bool:
     return not library.id.startswith("strict")
 
 
+def test_entries_without_a_factor_have_no_gradient() -> None:
+    """Also beside infinite ones, for patterns that are not known."""
+    promises: Any = {"is_sorted": True, "is_unique": True}
+    a = sparse.COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]),), (3,), **promises)
+    b = sparse.COO(np.asarray([np.inf]), (np.asarray([0]),), (3,), **promises)
+    loss = lambda a, b: sparse.sum(sparse.multiply(a, b))
+    with np.errstate(all="ignore"):
+        of_a, of_b = jit(autodiff.grad(loss, argnums=(0, 1)))(a, b)
+    np.testing.assert_array_equal(of_a.values, [np.inf, 0.0])
+    np.testing.assert_array_equal(of_b.values, [1.0])
+
+
 # Reductions
 
 

@@ -72,6 +72,32 @@ def test_numbers_of_entries(library: Library, format: str, is_unique: bool) -> N
             sparse.sum_duplicates(sparse.convert(a, format), nse=2)
 
 
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_stacks_promise_what_all_arrays_promise(library: Library) -> None:
+    coords = tuple(library.asarray(x) for x in (ROWS, COLUMNS))
+    a = sparse.COO(library.asarray(VALUES), coords, (3, 4))
+    tidy = sparse.sum_duplicates(a)
+    for arrays in ([tidy, a], [a, tidy], [tidy, tidy, a]):
+        found = sparse.stack(arrays)
+        assert (found.is_sorted, found.is_unique) == (False, False)
+        library.assert_equal(found.todense(), np.stack([library.to_numpy(a.todense())] * len(arrays)))
+    found = sparse.stack([tidy, tidy])
+    assert (found.is_sorted, found.is_unique) == (True, True)
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_zeros_of_dense_and_batch_axes(library: Library) -> None:
+    """An entry is eliminated only if all of its elements are zero, in all lanes that share the pattern."""
+    i = library.asarray([0, 1, 2, 3])
+    of_dense = np.asarray([[0.0, 0.0], [0.0, 1.0], [2.0, 0.0], [3.0, 4.0]])
+    found = sparse.eliminate_zeros(sparse.COO(library.asarray(of_dense), (i,), (5, 2), dense_ndim=1))
+    assert found.nse == 3
+    library.assert_equal(found.todense(), np.concatenate([of_dense, np.zeros((1, 2))]))
+    found = sparse.eliminate_zeros(sparse.COO(library.asarray(of_dense.T), (i,), (2, 5)))
+    assert found.nse == 3
+    library.assert_equal(found.todense(), np.concatenate([of_dense, np.zeros((1, 2))]).T)
+
+
 NARROW: dict[str, tuple[Any, Any]] = {
     "reshape": (lambda a: sparse.reshape(a, (200,)), lambda x: x.reshape(200)),
     "kron": (lambda a: sparse.kron(a, a), lambda x: np.kron(x, x)),
@@ -138,6 +164,10 @@ RESULTS: dict[str, Any] = {
     "rows": lambda a: a[1:],
     "sort": sparse.sort,
     "stack": lambda a: sparse.stack([a, a]),
+    "sparse stack": lambda a: sparse.stack([sparse.sum_duplicates(a), a], as_batch=False),
+    "concat after a sorted one": lambda a: sparse.concat([sparse.sum_duplicates(a), a]),
+    "add to a sorted one": lambda a: sparse.sum_duplicates(a) + a,
+    "multiply a sorted one": lambda a: sparse.sum_duplicates(a) * a,
     "subtract": lambda a: a - a,
     "sum_duplicates": sparse.sum_duplicates,
     "transpose": sparse.transpose,
