@@ -166,6 +166,21 @@ def test_scatter(library: Library, operation: str) -> None:
     run()
 
 
+def test_negative_indices(library: Library) -> None:
+    """They count from the end; those below are out of bounds. Lazy ones are not known before."""
+    x, values = np.arange(12.0).reshape(4, 3), np.asarray([[10.0, 20.0, 30.0], [40.0, 50.0, 60.0], [70.0, 80.0, 90.0]])
+    for indices, rows in (([-1, 0, -4], [3, 0, 0]), ([-2, -5, 9], [2, None, None])):
+        expected = x.copy()
+        for row, value in zip(rows, values):
+            if row is not None:
+                expected[row] += value
+        a, i, v = (library.asarray(each) for each in (x, np.asarray(indices), values))
+        library.assert_equal(scatter.scatter(a, i, v, operation="add", mode="drop"), expected)
+        library.assert_equal(scatter.scatter_nd(a, i[:, None], v, axes=(0,), operation="add", mode="drop"), expected)
+        across = library.asarray(np.ascontiguousarray(x.T)), i, library.asarray(np.ascontiguousarray(values.T))
+        library.assert_equal(scatter.scatter(*across, axis=1, operation="add", mode="drop"), expected.T)
+
+
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("columns", [None, 3])
 def test_many_duplicates(library: Library, operation: str, columns: int | None) -> None:
