@@ -16,11 +16,12 @@ from xpand_extensions.generic.linalg import (
     _factorizations as generic,
     _functions as functions,
     _schur as schur_forms,
+    _spectra as spectra,
     _structured as structured,
 )
 from xpand_extensions.generic.linalg._products import execute, product
 from xpand_extensions.linalg import _checks as checks, _lstsq as lstsq
-from xpand_extensions.linalg._factorizations import LUFactors
+from xpand_extensions.linalg._factorizations import LUFactors, PivotedQRResult
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
 from xpand_extensions.linalg._spectra import SchurResult
@@ -148,6 +149,14 @@ def column_order(x: Array, /) -> Array:
     return order
 
 
+def pivoted_qr(x: Array, /, *, mode: str = "reduced") -> PivotedQRResult:
+    if x.ndim > 2 or not x.size or x.dtype.char not in "fdFD" or not np.isfinite(x).all():
+        return generic.pivoted_qr(x, mode=mode)
+    mode = "full" if mode == "complete" else "economic"
+    orthogonal, upper, order = scipy.linalg.qr(x, mode=mode, pivoting=True, check_finite=False)
+    return PivotedQRResult(orthogonal, upper, order.astype(np.int64))
+
+
 def schur_factors(x: Array, /) -> SchurResult:
     if x.dtype.char not in "FD":
         return schur_forms.schur_factors(x)
@@ -155,6 +164,36 @@ def schur_factors(x: Array, /) -> SchurResult:
     for index in np.ndindex(x.shape[:-2]) if x.size else ():
         triangle[index], unitary[index] = scipy.linalg.schur(x[index], check_finite=False)
     return SchurResult(triangle, unitary)
+
+
+def sqrtm(x: Array, /) -> Array:
+    if x.ndim > 2 or not x.size or x.dtype.char not in "fdFD" or not np.isfinite(x).all():
+        return spectra.sqrtm(x)
+    try:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("error")  # SciPy warns of singular matrices
+            found: Array = scipy.linalg.sqrtm(x)
+    except (ValueError, Warning, scipy.linalg.LinAlgError):
+        return spectra.sqrtm(x)
+    # The root of a real matrix with negative eigenvalues is complex, also if they are rounding errors.
+    return found if found.dtype == x.dtype and np.isfinite(found).all() else spectra.sqrtm(x)
+
+
+def solve_sylvester(a: Array, b: Array, q: Array, /) -> Array:
+    is_one = a.ndim == b.ndim == q.ndim == 2 and q.size and q.dtype.char in "fdFD"
+    if not is_one or not all(np.isfinite(x).all() for x in (a, b, q)):
+        return spectra.solve_sylvester(a, b, q)
+    x: Array = scipy.linalg.solve_sylvester(a, b, q)
+    return x
+
+
+def toeplitz(c: Array, r: Array | None = None, /) -> Array:
+    r = c.conj() if r is None else r
+    if not c.size or not r.size or c.shape[:-1] != r.shape[:-1]:
+        return structured.toeplitz(c, r)
+    # Rows are windows of all diagonals, from the lower left to the upper right corner.
+    diagonals = np.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)
+    return np.lib.stride_tricks.sliding_window_view(diagonals, r.shape[-1], axis=-1)[..., ::-1, :].copy()
 
 
 def tridiagonal_solve(dl: Array, d: Array, du: Array, b: Array, /) -> Array:
