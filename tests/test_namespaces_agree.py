@@ -1,6 +1,7 @@
 """Special cases in which libraries differ: every namespace gives the standard's result, also traced and compiled."""
 
 import math
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -10,6 +11,7 @@ import pytest
 from tests.libraries import LIBRARIES, Library, without_inductor
 from xpand_extensions.autodiff import grad
 from xpand_extensions.bits import bitcast
+from xpand_extensions.convert import convert
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -182,6 +184,19 @@ def test_exchange_of_any_layout(library: Library, layout: str, copy: bool | None
     if copy and source.flags.writeable:
         source[...] = 0
     library.assert_equal(found, expected)
+
+
+@EACH
+@pytest.mark.parametrize("shape", [(), (1000,)])
+@pytest.mark.parametrize("name", ["asarray", "from_dlpack", "convert"])
+def test_copies_are_made_before_the_call_returns(library: Library, name: str, shape: tuple[int, ...]) -> None:
+    """JAX copies later, or shares memory that starts at a multiple of 64 bytes. So a write may reach the copy."""
+    copied = partial(convert, to=library.xp) if name == "convert" else getattr(library.xp, name)
+    for _ in range(200):
+        source = np.full(shape, 3.0)
+        found = copied(source, copy=True)
+        source[...] = 0.0
+        assert (np.asarray(library.to_numpy(found)) == 3.0).all()
 
 
 def test_shared_memory_or_an_error() -> None:

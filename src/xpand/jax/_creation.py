@@ -121,6 +121,11 @@ def _to_device(device: jax.Device | None) -> Callable[[np.ndarray], Array]:
     return jax.jit(lambda x: x, out_shardings=None if device is None else SingleDeviceSharding(device))
 
 
+def finished(x: Array) -> Array:
+    """Wait for a copy, which JAX makes later: a write to the memory that it reads would change it."""
+    return jax.block_until_ready(x)
+
+
 @wraps(jnp.asarray)
 def _asarray(*args: Any, **kwargs: Any) -> Array:
     # For a number, a compiled function takes a tenth of the time.
@@ -129,7 +134,8 @@ def _asarray(*args: Any, **kwargs: Any) -> Array:
         if (device is None or isinstance(device, jax.Device)) and (dtype.itemsize < 8 or jax.config.jax_enable_x64):
             return _to_device(device)(np.asarray(args[0], dtype))
     try:
-        return jnp.asarray(*args, **kwargs)
+        found = jnp.asarray(*args, **kwargs)
+        return finished(found) if kwargs.get("copy") else found
     except (TypeError, ValueError):
         for obj in args[:1]:
             refuse_sparse(obj)
@@ -140,7 +146,9 @@ def _asarray(*args: Any, **kwargs: Any) -> Array:
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
     x = exportable(x, copy)
     try:
-        return jnp.from_dlpack(x, device=device, copy=copy)
+        # With copy=True, JAX may share the memory all the same.
+        found = jnp.from_dlpack(x, device=device, copy=False if copy is False else None)
+        return finished(jnp.array(found, copy=True)) if copy else found
     except (BufferError, jax.errors.JaxRuntimeError) as error:  # read-only memory, or memory with gaps
         if copy is False:
             raise BufferError(
@@ -149,7 +157,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             ) from error
         if x.__dlpack_device__()[0] != 1:  # not on the CPU: NumPy might copy it to the host
             raise
-        return jnp.array(np.from_dlpack(x), copy=True, device=device)
+        return finished(jnp.array(np.from_dlpack(x), copy=True, device=device))
 
 
 asarray = creating("asarray", _asarray)

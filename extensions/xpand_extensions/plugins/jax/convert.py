@@ -57,7 +57,7 @@ def _from_numpy(x: Any, copy: bool | None) -> Any:
     # The array stays on the host even if a GPU is the default.
     device = None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
     if copy:
-        return jnp.array(x, copy=True, device=device)
+        return jax.block_until_ready(jnp.array(x, copy=True, device=device))  # a later write must not change it
     # JAX shares memory that starts at a multiple of 64 bytes and has no gaps, even if it is read-only.
     made = jax.device_put(x, device)
     if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
@@ -73,7 +73,7 @@ def _from_dlpack(x: Any, copy: bool | None) -> Any:
         if copy is False:
             raise copy_needed(f"JAX does not take the memory by DLPack ({error})") from error
         return _from_numpy(export(x, to_host=True), copy)
-    return jnp.array(made, copy=True) if copy else made
+    return jax.block_until_ready(jnp.array(made, copy=True)) if copy else made
 
 
 def pointer(x: Array, /) -> Pointer:
