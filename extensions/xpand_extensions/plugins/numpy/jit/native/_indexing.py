@@ -374,7 +374,7 @@ def written_rows(emitter: Emitter, equation: Equation, given: Sequence[Any]) -> 
         value = emitter.cast(emitter.part(values, place), wide)
         if write.operation != "set":
             value = Elementwise(row.shape, wide, instructions_of(write.operation, wide), [wide] * 2, [row, value])
-        emitter.store(value, row)
+        emitter.store(emitter.in_registers(value), row)  # like `cast`, which it may contain
 
     if table is None:
         emitter.store(emitter.stretched(Small((), wide, [literal(write.start(dtype), wide)]), out.shape), found)
