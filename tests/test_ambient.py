@@ -1,5 +1,8 @@
 """Caches of programs: each knows the state outside of the arguments that the functions of the programs may read."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
@@ -206,3 +209,49 @@ def test_programs_follow_errstate_at_each_call() -> None:
             program(x)
         with np.errstate(divide="warn"), pytest.warns(RuntimeWarning, match="divide by zero"):
             program(x)
+
+
+TWO_DEVICES = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType
+
+jax.config.update("jax_enable_x64", True)
+from xpand import array_namespace
+from xpand_extensions import jit, linear_solve, named as hax, optimize
+
+devices = jax.devices()
+assert len(devices) == 2
+of = array_namespace
+axis = hax.Axis("x", 4)
+added = hax.named_jit(lambda a: a + hax.named(of(a.array).arange(4.0), axis))
+calls = {
+    "jit": jit(lambda x: of(x).arange(4.0) + x),
+    "named_jit": lambda x: added(hax.named(x, axis)).array,
+    "solve": lambda x: linear_solve.solve(lambda v: 2.0 * v, x, method="cg").x,
+    "minimize": lambda x: optimize.minimize(lambda v: of(v).sum((v - 1.0) ** 2), x).x,
+}
+for name, call in calls.items():
+    for device in (devices[0], devices[1], devices[0]):
+        with jax.default_device(device):
+            found = call(jnp.ones(4))
+        assert found.devices() == {device}, (name, device, found.devices())
+
+split = hax.named_jit(lambda a: hax.auto_sharded(2.0 * a))
+a = hax.named(jnp.ones(4), axis)
+for number in (2, 1, 2):
+    mesh = jax.make_mesh((number,), ("data",), axis_types=(AxisType.Auto,), devices=devices[:number])
+    with jax.set_mesh(mesh), hax.axis_mapping({"x": "data"}):
+        found = split(a).array
+    assert found.sharding.num_devices == number, (number, found.sharding)
+"""
+
+
+def test_default_devices_and_meshes_of_jax() -> None:
+    """They belong to JAX, and are part of the keys of its programs."""
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=2"
+    environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-W", "error", "-c", TWO_DEVICES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
