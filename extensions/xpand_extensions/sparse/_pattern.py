@@ -115,7 +115,8 @@ def full(like: Array, value: Any) -> Array:
 
 def used(coords: Coords, sizes: Sequence[int]) -> Array:
     """Return, for each entry, whether it is within bounds and so no padding."""
-    return reduce(and_, [x < size for x, size in zip(coords, sizes)])
+    xp = array_namespace(*coords)  # PyTorch has no operators for unsigned integers
+    return reduce(and_, [xp.less(x, size) for x, size in zip(coords, sizes)])
 
 
 def bounded(xp: Namespace, x: Array, size: int) -> Array:
