@@ -86,7 +86,7 @@ class TracedNamespace:
         self.dtypes_of_results: dict[Any, Any] = {}
         """A cache of the data types of results, filled by `rules`."""
         self.known_views = Memory()
-        """A cache of which results are views, filled by `_views`."""
+        """Whether results are views, by their operations: a cache that `_views` fills."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):

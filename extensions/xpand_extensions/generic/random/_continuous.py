@@ -220,7 +220,7 @@ def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = Non
 def between(
     key: Array, lower: Array, upper: Array, shape: tuple[int, ...], dtype: DType | None, has_tails: bool
 ) -> Array:
-    """Sample from the normal distribution between bounds, of which some may be in one tail."""
+    """Sample from the normal distribution between bounds. Some pairs of bounds may lie in one tail."""
     xp = array_namespace(key, lower, upper)
     u = uniform(key, shape, dtype=dtype)
     x = _from_any_sides(u, lower, upper) if has_tails else _from_both_sides(u, lower, upper)
