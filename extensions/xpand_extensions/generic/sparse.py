@@ -9,7 +9,7 @@ from xpand.extend import Array, checks
 from xpand_extensions import scatter
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.sparse._assembly import CSRAssembly
-from xpand_extensions.sparse._pattern import equal_neighbours, sorting
+from xpand_extensions.sparse._pattern import equal_neighbours, sorting, used
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 from .._dtypes import plain_sum
@@ -42,7 +42,7 @@ def coo_matmul(
         out = xp.zeros((*stack, m, width), dtype=values.dtype, device=checks.device_of(values))
         return out[..., 0] if is_vector else out
     products = xp.expand_dims(values, axis=-1) * _rows_of(x, columns)
-    is_entry = xp.reshape(columns < n, (-1, 1))
+    is_entry = xp.reshape(used((columns,), (n,)), (-1, 1))
     products = xp.where(is_entry, products, xp.zeros_like(products))
     axis = products.ndim - 2
     out = scatter.segment_sum(
@@ -59,7 +59,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         stack = checks.broadcast(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
         return xp.zeros((*stack, rows.shape[0]), dtype=x.dtype, device=checks.device_of(x))
     found = plain_sum(xp, _rows_of(x, rows) * _rows_of(y, columns), axis=-1)
-    return xp.where((rows < m) & (columns < n), found, xp.zeros_like(found))
+    return xp.where(used((rows, columns), (m, n)), found, xp.zeros_like(found))
 
 
 def _rows_of(x: Array, index: Array) -> Array:
@@ -124,7 +124,7 @@ def csr_assembly(
         nothing = [xp.zeros(count, dtype=dtype, device=device) for count in (size, m + 1, 0, size + 1)]
         return CSRAssembly(*nothing)
     # Padding gets the row after all others, so it comes last.
-    rows = xp.where((rows < m) & (columns < n), rows, xp.full_like(rows, m))
+    rows = xp.where(used((rows, columns), (m, n)), rows, xp.full_like(rows, m))
     order = xp.astype(sorting(xp, [rows, columns], (m + 1, n + 1)), dtype)
     rows, columns = xp.take(rows, order), xp.take(columns, order)
     is_first = rows < m

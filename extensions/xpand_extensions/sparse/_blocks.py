@@ -10,6 +10,7 @@ from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
 
 from .._bounds import index_dtype
+from ._pattern import used
 
 Shape = tuple[int, int]
 Product = Callable[..., Array]
@@ -46,7 +47,7 @@ def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...],
     dtype = index_dtype(xp, device)
     lane = xp.reshape(xp.arange(count, dtype=dtype, device=device), (count, 1))
     rows, columns = (xp.astype(xp.reshape(_flat(xp, part, stack), (count, nse)), dtype) for part in (rows, columns))
-    is_entry = (rows < m) & (columns < n)
+    is_entry = used((rows, columns), (m, n))
     rows = xp.where(is_entry, rows + lane * m, xp.full_like(rows, count * m))
     columns = xp.where(is_entry, columns + lane * n, xp.full_like(columns, count * n))
     return xp.reshape(rows, (-1,)), xp.reshape(columns, (-1,))
