@@ -72,14 +72,23 @@ def _is_own(function: Any) -> bool:
 
 def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
     """List the wanted arrays in closure cells, default and bound arguments, objects and attributes of functions."""
-    return list({id(x): x for x in _reached(functions, {}) if checks.is_array(x) and is_wanted(x)}.values())
+    return _wanted(is_wanted, _reached(functions, {}))
+
+
+def captured_and_global(is_wanted: Callable[[Array], bool], *functions: Any) -> tuple[list[Array], list[Array]]:
+    """List the wanted arrays like `captured`, and those in global variables. Copies of functions share the latter."""
+    reached = list(_reached(functions, {}))
+    used = [x.__globals__.get(name) for x in reached if isinstance(x, FunctionType) for name in x.__code__.co_names]
+    return _wanted(is_wanted, reached), _wanted(is_wanted, used)
+
+
+def _wanted(is_wanted: Callable[[Array], bool], objects: Iterable[Any]) -> list[Array]:
+    return list({id(x): x for x in objects if checks.is_array(x) and is_wanted(x)}.values())
 
 
 def global_arrays(*functions: Any) -> Iterator[Array]:
     """Yield the arrays in global variables of functions. Copies of the functions share them."""
-    for x in _reached(functions, {}):
-        if isinstance(x, FunctionType):
-            yield from filter(checks.is_array, map(x.__globals__.get, x.__code__.co_names))
+    yield from captured_and_global(lambda x: True, *functions)[1]
 
 
 def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:

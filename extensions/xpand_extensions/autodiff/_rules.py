@@ -41,8 +41,7 @@ def custom_jvp(
             the rule returns another structure, shape or data type than its output.
 
     A second derivative differentiates the operations of the rule, as on JAX. The rule doesn't cover captured arrays:
-    their derivatives are those of the function itself. On JAX, a differentiated captured array raises an error. On
-    libraries other than JAX and PyTorch, differentiating an argument and a captured array together raises an error.
+    their derivatives are those of the function itself. On JAX, a differentiated captured array raises an error.
 
     Source: `jax.custom_jvp`.
 

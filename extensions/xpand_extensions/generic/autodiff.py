@@ -8,15 +8,16 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from .. import autodiff
-from .._captures import captured, solved_directly, with_arrays, with_own_cells
+from .._captures import captured, solved_directly, with_own_cells
 from .._dispatch import forwards_to
 from .._transforms import ArraySpec
 from ..autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
 from ..autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from ..tracing import TracedArray, traced_namespace
 from ..tracing._bodies import Body, closed
-from ..tracing._core import CURRENT, Aval, aval_of, bare, bind
-from ..tracing._custom import called, captures_differentiated, checkpointed
+from ..tracing._captured import called_with_captured
+from ..tracing._core import Aval, aval_of, bare, bind
+from ..tracing._custom import checkpointed
 from ..tracing._forward import jvp as _jvp
 from ..tracing._graph import Graph
 from ..tracing._reverse import linearize as _linearize, transposed
@@ -141,40 +142,6 @@ def checkpoint_name(x: Array, /, name: str) -> Array:
     return x  # no policy uses names
 
 
-def _of_captured(
-    name: str, function: Callable[..., Any], rules: dict[str, Any], count: int, outer: Sequence[Array]
-) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Make captured arrays the last arguments of a function and of its rules, which have no derivative for them."""
-
-    def of(rule: Callable[..., Any], others: Sequence[Array]) -> Callable[..., Any]:
-        return with_arrays(rule, {id(x): y for x, y in zip(outer, others)})
-
-    def check(is_differentiated: Sequence[bool]) -> None:
-        if any(is_differentiated):
-            raise captures_differentiated(name)
-
-    def rule(primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
-        check([t is not None for t in tangents[count:]])
-        found: tuple[Arrays, Arrays] = of(own["rule"], primals[count:])(primals[:count], tangents[:count])
-        return found
-
-    def forward(perturbed: tuple[bool, ...], *xs: Array) -> tuple[Arrays, Arrays]:
-        check(perturbed[count:])
-        outs, residuals = of(own["forward"], xs[count:])(perturbed[:count], *xs[:count])
-        return outs, (*xs[count:], *residuals)
-
-    def backward(perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Any) -> tuple[Any, ...]:
-        others, own_residuals = residuals[: len(outer)], residuals[len(outer) :]
-        found = of(own["backward"], others)(perturbed[:count], own_residuals, cotangents)
-        return (*found, *[None] * len(outer))
-
-    # The variables of the functions may change before the rules are called, except those of backward rules.
-    own = {key: each if key == "backward" else with_own_cells(each) for key, each in rules.items()}
-    run = with_own_cells(function)
-    known = {"rule": rule, "forward": forward, "backward": backward}
-    return lambda *xs: of(run, xs[count:])(*xs[:count]), {key: known[key] for key in rules}
-
-
 class _Custom:
     """A function of arrays with a rule."""
 
@@ -192,14 +159,8 @@ class _Custom:
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
         """Call the function."""
-        function, rules, given = self.function, self.rules, arrays
-        if CURRENT.get() is not None and any(map(_is_traced, arrays)):
-            # The rules are called when the graph is transformed; then its arrays no longer exist.
-            outer = captured(_is_traced, function, *rules.values())
-            if outer:
-                function, rules = _of_captured(self.name, function, rules, len(arrays), outer)
-                given = (*arrays, *outer)
-        found = called(traced_namespace(array_namespace(*given)), self.name, function, given, rules)
+        namespace = traced_namespace(array_namespace(*arrays))
+        found = called_with_captured(namespace, self.name, self.function, arrays, self.rules)
         return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
 
 

@@ -10,7 +10,7 @@ from .._dispatch import forwards_to
 from ..devices import to_device
 from ..tracing import traced_namespace
 from ..tracing._batching import batched, collective, spread_out
-from ..tracing._custom import called
+from ..tracing._captured import called_with_captured
 from ..vmap import _names as names, vmap as vmap_of_trees
 from ..vmap._collectives import gathered
 from ..vmap._lanes import own_entry
@@ -67,7 +67,7 @@ class _CustomVmap:
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
         """Call the function."""
         namespace = traced_namespace(array_namespace(*arrays))
-        return called(namespace, "custom_vmap", self.function, arrays, {"batches": self.rule})
+        return called_with_captured(namespace, "custom_vmap", self.function, arrays, {"batches": self.rule})
 
 
 def custom_vmap(function: Callable[..., Any], /) -> _CustomVmap:

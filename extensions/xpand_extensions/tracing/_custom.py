@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 
 from .._captures import with_own_cells
@@ -47,30 +46,12 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
     body, constants = closed(
         trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
     )
-    above = _map_around(trace, op, constants)
-    if above is not None:
-        return _mapped(above, op, args, params)
-    count = len(constants)
+    if constants:
+        raise uses_outer(op.name)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
     # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
-    ahead = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
-    rules = {**params, **ahead}
-    rest = {"run": run, **{name: _after(name, rule, count) for name, rule in rules.items() if name != "run"}}
-    inputs = [trace.atom(x) for x in (*constants, *args)]
-    return trace.equation(op, inputs, rest, tuple(body.avals))
-
-
-def _after(name: str, rule: Any, count: int) -> Any:
-    """Make a rule accept leading arrays, for which it has no derivative."""
-    if not count:
-        return rule
-    if name == "rule":
-        return lambda primals, tangents: rule(primals[count:], tangents[count:])
-    if name == "forward":
-        return lambda perturbed, *x: rule(perturbed[count:], *x[count:])
-    if name == "batches":
-        return lambda size, mapped, *x: rule(size, mapped[count:], *x[count:])
-    return lambda perturbed, residuals, cotangents: (*(None,) * count, *rule(perturbed[count:], residuals, cotangents))
+    rules = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
+    return trace.equation(op, [trace.atom(x) for x in args], {**params, **rules, "run": run}, tuple(body.avals))
 
 
 def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rules: Any) -> Any:
@@ -82,34 +63,20 @@ def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
-def _map_around(trace: Trace, op: Op, results: Sequence[Any]) -> Batching | None:
-    """Return the map above `trace` whose arrays a function captures, given its results; return None without one.
-
-    Raises:
-        UnsupportedError: The function captures an array that is differentiated with its arguments, or above them.
-    """
+def _check(trace: Trace, op: Op, results: Sequence[Any]) -> None:
+    """Check that a function did not return captured arrays: none of this level, if it differentiates, or above."""
     tape = getattr(trace, "tape", None)
-    traces = [x._trace for x in results if isinstance(x, TracedArray) and x._trace is not tape]
-    highest = max(traces, key=lambda each: each.level, default=None)
-    is_differentiated = isinstance(trace, (Forward, Linearize))
-    if highest is None or highest.level < trace.level + (not is_differentiated):
-        return None
-    if isinstance(highest, Batching):
-        return highest
-    raise captures_differentiated(op.name)
+    lowest = trace.level + isinstance(trace, Batching)
+    if any(isinstance(x, TracedArray) and x._trace is not tape and x._trace.level >= lowest for x in results):
+        raise uses_outer(op.name)
 
 
-def captures_differentiated(name: str) -> UnsupportedError:
-    """Make the error for a captured array that is differentiated."""
-    return UnsupportedError(
-        f"{name}: the function captures an array that is differentiated, for which the rule has no derivative; pass "
-        "the captured array as an argument"
+def uses_outer(name: str) -> TypeError:
+    """Make the error for a traced array that a function uses, and that is in no argument or closure."""
+    return TypeError(
+        f"{name}: a function uses an array that is differentiated or mapped over, but is not its argument; pass it as "
+        "an argument, or in the closure of the function"
     )
-
-
-def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Call a function that captures arrays of a batch. Its arguments are the same for all lanes."""
-    return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
 
 
 # A rule for forward mode
@@ -120,9 +87,7 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     primals, tangents = trace.split(args)
     given = tuple(None if t is None else namespace.wrap(t) for t in tangents)
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
-    above = _map_around(trace, op, (*outs, *derivatives))
-    if above is not None:
-        return above.process(op, args, params)
+    _check(trace, op, (*outs, *derivatives))
     return tuple(
         trace.pair(bare(x), bare(t) if namespace.is_floating(x.dtype) else None) for x, t in zip(outs, derivatives)
     )
@@ -133,9 +98,7 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     given = tuple(None if node is None else trace.tape.array(node) for node in nodes)
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
-    above = _map_around(trace, op, (*outs, *derivatives))
-    if above is not None:
-        return above.process(op, args, params)
+    _check(trace, op, (*outs, *derivatives))
     return tuple(trace.value(bare(x), t) for x, t in zip(outs, derivatives))
 
 
@@ -173,9 +136,7 @@ def _batched_call(
 ) -> Any:
     run = lambda *arrays: batched_all(trace.namespace, params["run"], arrays, axes, trace.size, trace)
     found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
-    above = _map_around(trace, op, found)
-    if above is not None:
-        return _mapped(above, op, args, params)
+    _check(trace, op, found)
     return tuple(trace.namespace.array(trace, bare(x)) for x in found)
 
 
@@ -194,9 +155,7 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     perturbed = tuple(node is not None for node in nodes)
     outs, residuals = params["forward"](perturbed, *map(namespace.wrap, primals))
-    above = _map_around(trace, op, (*outs, *residuals))
-    if above is not None:
-        return above.process(op, args, params)
+    _check(trace, op, (*outs, *residuals))
 
     def back(*cotangents: Any) -> Any:
         given = tuple(None if x is None else namespace.wrap(x) for x in cotangents)
@@ -225,10 +184,15 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Sequence[Array | None]
     ) -> list[Any]:
         arrays = [*residuals, *(x for x in cotangents if x is not None)]
-        each = lambda *xs: backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
-        found = batched_all(trace.namespace, each, arrays, [0] * len(arrays), trace.size, trace)
+
+        def each(*xs: Array) -> list[Any]:
+            found = backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
+            return chosen(found, perturbed)
+
+        found = iter(batched_all(trace.namespace, each, arrays, [0] * len(arrays), trace.size, trace))
+        wanted = [next(found) if is_wanted else None for is_wanted in perturbed]
         # Sum the contributions of all lanes to an array that they share.
-        return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
+        return [x if x is None or axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(wanted, axes)]
 
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
 
