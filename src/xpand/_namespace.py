@@ -102,6 +102,8 @@ _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
 
 def library_of(cls: type) -> str | None:
     """Return the name of the wrapped library whose arrays have the type `cls`, without importing any library."""
+    if cls in _WRAPPERS:  # its arrays may be instances of the library's class, too
+        return None
     for library in LIBRARIES.values():
         for module_name, attribute in library.array_types:
             module = sys.modules.get(module_name)

@@ -5,9 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
+from xpand import library_name
 from xpand.extend import Device, DType
 
-from ._core import EVALUATION, TracedArray, TracedError, bind, leaked, library_array
+from .._dispatch import import_if_present, plugin_package
+from ._core import ATTRIBUTES, EVALUATION, TracedArray, TracedError, bind, leaked, library_array
 from ._functions import COMPARISONS, OPERATORS
 from ._keys import taken_apart
 from ._views import check_writable, is_selected, is_view, linked, selected, write
@@ -267,7 +269,7 @@ def _constant(x: Any, what: str) -> Any:
 
 def array_class(namespace: Any) -> type[TracedArray]:
     """Make the class of traced arrays for a namespace, with its operators."""
-    methods: dict[str, Any] = {"__slots__": (), "_namespace": namespace, "__hash__": None}
+    methods: dict[str, Any] = {"__slots__": ATTRIBUTES, "_namespace": namespace, "__hash__": None}
     for operator, name in OPERATORS.items():
         op = namespace.operations[name]
         unary = operator in ("abs", "invert", "neg", "pos")
@@ -279,7 +281,11 @@ def array_class(namespace: Any) -> type[TracedArray]:
     for name, method in methods.items():
         if callable(method):
             method.__name__ = name
-    found: type[TracedArray] = type("TracedArray", (_Methods,), methods)
+    library = plugin_package(library_name(namespace.base))
+    own = None if library is None else import_if_present(f"{library}.traced_arrays")
+    found: type[TracedArray] = (
+        type("TracedArray", (_Methods,), methods) if own is None else own.class_of(namespace, _Methods, methods)
+    )
     found.__module__ = TracedArray.__module__
     return found
 

@@ -102,19 +102,29 @@ class TracedArray:
     Its content depends on its trace: the library's own array, an array of a lower level, or a variable.
     """
 
-    __slots__ = ("__weakref__", "_extra", "_is_array", "_trace", "_value", "_view", "_views")
+    __slots__ = ()  # a class for one library adds `ATTRIBUTES`, unless the library's own class has others
 
     __module__ = "xpand_extensions.tracing"  # where users import it from: errors show this name
     # NumPy's arrays defer operators to this class, also in place: `x += y` makes a new array.
     __array_priority__: ClassVar[float] = 1e6
     _namespace: ClassVar[Any]
+    _trace: "Trace"
+    _value: Any
+    _extra: Any
+    _is_array: bool
+    _view: Any
+    _views: Any
 
     def __init__(self, trace: "Trace", value: Any, extra: Any = None) -> None:
         self._trace, self._value, self._extra = trace, value, extra
-        self._view: Any = None
+        self._view = None
         """The array that this one may share memory with, and the operation between them (`_views.py`)."""
-        self._views: Any = None
+        self._views = None
         """Weak references to arrays that may share memory with this one."""
+
+
+ATTRIBUTES: Final = ("__weakref__", "_extra", "_is_array", "_trace", "_value", "_view", "_views")
+"""The attributes of a traced array."""
 
 
 class Namespace(Protocol):

@@ -85,6 +85,8 @@ class TracedNamespace:
         """The shapes and data types of results of operations without a rule for them."""
         self.dtypes_of_results: dict[Any, Any] = {}
         """A cache of the data types of results, filled by `rules`."""
+        self.linearizer: Any = None
+        """The library's own subclass of `Linearize`, or None."""
         self.known_views = Memory()
         """Whether results are views, by their operations: a cache that `_views` fills."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}

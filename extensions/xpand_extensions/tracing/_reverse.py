@@ -211,7 +211,8 @@ def linearize(
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
     """Evaluate and linearize a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
     primals = [snapshot(bare(x)) for x in primals]
-    with without_warnings(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
+    make = namespace.linearizer or Linearize
+    with without_warnings(), make(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
         outs, aux = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False

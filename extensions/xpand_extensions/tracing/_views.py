@@ -239,7 +239,7 @@ def _with_elements(base: Any, x: Any, view: View) -> Any:
     if math.prod(base.shape) == math.prod(x.shape) and name in _KEEP_ORDER:
         return apply("reshape", x, shape=base.shape, copy=None)
     # Any other function tells which elements it selects.
-    numbers = xp.base.arange(base.size, dtype=index_dtype(xp.base, base.device), device=base.device)
+    numbers = xp.base.arange(math.prod(base.shape), dtype=index_dtype(xp.base, base.device), device=base.device)
     positions = view.function(xp.base.reshape(numbers, base.shape), **params)
     flat = apply("reshape", base, shape=(-1,), copy=None)
     values = apply("reshape", x, shape=(-1,), copy=None)

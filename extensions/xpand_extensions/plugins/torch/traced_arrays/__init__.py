@@ -1,0 +1,47 @@
+"""Traced arrays over PyTorch: real tensors, so that PyTorch's own functions and modules accept them.
+
+PyTorch hands a call of any of its functions with such an array to `__torch_function__` (`_protocol.py`). A function that
+the standard has, too, becomes its operation (`_known.py`). Any other function is one operation (`_calls.py`), whose
+rules (`_rules.py`) PyTorch's own derivatives and `torch.vmap` provide.
+"""
+
+from typing import Any
+
+import torch
+
+from xpand_extensions.tracing._core import TracedArray, TracedError
+
+from ._functions import traced_apply
+from ._protocol import torch_function
+from ._reverse import Recorded
+
+_EMPTY = torch.empty(0, device="meta")
+
+
+def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:
+    """Make the class of traced arrays: a subclass of `torch.Tensor` without elements."""
+    methods = dict(methods)
+    del methods["__slots__"]
+    methods |= {
+        "__hash__": torch.Tensor.__hash__,  # by identity: modules keep tensors in sets and dictionaries
+        "__new__": _new,
+        "__torch_dispatch__": classmethod(_refuse),
+        "__torch_function__": classmethod(torch_function),
+        "shape": property(lambda x: torch.Size(x._trace.shape(x))),
+        "size": torch.Tensor.size,
+    }
+    namespace.linearizer = Recorded
+    traced_apply()
+    return type("TracedArray", (base, torch.Tensor), methods)
+
+
+def _new(cls: Any, *args: Any) -> Any:
+    return _EMPTY.as_subclass(cls)
+
+
+def _refuse(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    raise TracedError(
+        f"{func}: PyTorch's compiled code got an array that a transformation of xpand traces, from a transformation of "
+        "`torch.func`, from `torch.autograd` or from `torch.compile`; use xpand's transformation there, such as "
+        "`autodiff.grad`, `vmap.vmap`, `jit.jit`"
+    )

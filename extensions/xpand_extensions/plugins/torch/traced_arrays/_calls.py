@@ -1,0 +1,156 @@
+"""Calls of PyTorch's functions, as functions of the traced tensors alone that return a tuple of tensors.
+
+The derivatives of a call, and a call for all lanes of a map, are calls again. So there are derivatives of any order.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+
+def is_floating(x: Any) -> bool:
+    """Return whether an array has derivatives."""
+    return bool(x.dtype.is_floating_point or x.dtype.is_complex)
+
+
+def conj(x: torch.Tensor) -> torch.Tensor:
+    """Return the conjugate, as a tensor of its own. PyTorch's gradients are conjugates of xpand's."""
+    return x.conj().resolve_conj() if x.is_complex() else x
+
+
+class Call:
+    """A function of tensors, with all its arguments but some tensors."""
+
+    def __init__(self, function: Callable[..., Any], leaves: list[Any], structure: Any, positions: list[int]) -> None:
+        """Take the leaves of the arguments, their structure, and the positions of the missing tensors."""
+        self.function, self.leaves, self.structure, self.positions = function, leaves, structure, positions
+        self.name = getattr(function, "__name__", "function")
+        self.result: Any = None
+        """The structure of the result, its leaves other than tensors, and which leaves are tensors."""
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Call the function with the missing tensors."""
+        leaves = list(self.leaves)
+        for i, x in zip(self.positions, xs):
+            leaves[i] = x
+        args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+        found, structure = pytree.tree_flatten(self.function(*args, **kwargs))
+        which = [isinstance(x, torch.Tensor) for x in found]
+        self.result = structure, [None if each else x for x, each in zip(found, which)], which
+        return tuple(x for x, each in zip(found, which) if each)
+
+    def packed(self, arrays: Iterable[Any]) -> Any:
+        """Make the function's result from its tensors."""
+        structure, others, which = self.result
+        rest = iter(arrays)
+        return pytree.tree_unflatten([next(rest) if each else x for x, each in zip(others, which)], structure)
+
+    def constants(self) -> list[torch.Tensor]:
+        """List the tensors that are arguments of the function, but not of the call."""
+        return [x for x in self.leaves if isinstance(x, torch.Tensor)]
+
+    def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> "Call":
+        """Return the call with other tensors in place of its constants."""
+        leaves = [of(x) if isinstance(x, torch.Tensor) else x for x in self.leaves]
+        return Call(self.function, leaves, self.structure, self.positions)
+
+    def again(self) -> "Call":
+        """Return the call for a second evaluation, which must not change its constants."""
+        return self.with_constants(torch.clone) if self.name in STATEFUL else self
+
+
+STATEFUL = frozenset({"batch_norm", "instance_norm"})
+"""Functions that change some of their arguments, such as running means."""
+
+
+class _Derived:
+    """A call that is made from another one."""
+
+    kind: str
+
+    def __init__(self, call: Any, *given: Any) -> None:
+        self.call, self.given = call, given
+        self.name = f"{self.kind} of {call.name}"
+
+    @property
+    def result(self) -> Any:
+        return self.call.result
+
+    @result.setter
+    def result(self, value: Any) -> None:
+        self.call.result = value
+
+    def constants(self) -> list[torch.Tensor]:
+        """As for `Call`."""
+        found: list[torch.Tensor] = self.call.constants()
+        return found
+
+    def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Any:
+        """As for `Call`."""
+        return type(self)(self.call.with_constants(of), *self.given)
+
+    def again(self) -> Any:
+        """As for `Call`."""
+        return type(self)(self.call.again(), *self.given)
+
+
+def _filled(xs: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:
+    new = list(xs)
+    for i, x in zip(positions, given):
+        new[i] = x
+    return new
+
+
+class Pull(_Derived):
+    """The pullback: takes the arguments of the call, and the cotangents of its floating-point results."""
+
+    kind = "vjp"
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return the cotangents of the wanted arguments."""
+        (wanted,) = self.given
+        primals, cotangents = xs[: len(wanted)], xs[len(wanted) :]
+        chosen = [i for i, each in enumerate(wanted) if each]
+        call = self.call.again()
+
+        def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return tuple(x for x in call(*_filled(primals, chosen, given)) if is_floating(x))
+
+        _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
+        return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
+
+
+class Push(_Derived):
+    """Forward mode: takes the arguments of the call, and the tangents of some of them."""
+
+    kind = "jvp"
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Return the results of the call, and the tangents of the floating-point ones."""
+        (has_tangent,) = self.given
+        primals, tangents = xs[: len(has_tangent)], iter(xs[len(has_tangent) :])
+        # All floating-point arguments get tangents: some of PyTorch's formulas fail for missing ones.
+        chosen = [i for i, x in enumerate(primals) if is_floating(x)]
+        along = tuple(next(tangents) if has_tangent[i] else torch.zeros_like(primals[i]) for i in chosen)
+
+        def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            found: tuple[torch.Tensor, ...] = self.call(*_filled(primals, chosen, given))
+            return found
+
+        outs, moved = torch.func.jvp(of_chosen, tuple(primals[i] for i in chosen), along)
+        return (*outs, *(t for x, t in zip(outs, moved) if is_floating(x)))
+
+
+class Mapped(_Derived):
+    """The call for all lanes of a map, which are the first axes of some arguments and of all results."""
+
+    kind = "vmap"
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Call the function for all lanes."""
+        (mapped,) = self.given
+        over = torch.func.vmap(self.call, tuple(0 if each else None for each in mapped), randomness="different")
+        found: tuple[torch.Tensor, ...] = over(*xs)
+        return found

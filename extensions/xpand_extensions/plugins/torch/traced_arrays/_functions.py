@@ -1,0 +1,94 @@
+"""PyTorch's functions as operations."""
+
+import functools
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+
+from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind, snapshot
+from xpand_extensions.tracing._views import check_writable, write
+
+from ._calls import Call
+from ._rules import operation
+
+
+def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Call a function of PyTorch with traced arrays among its arguments, or in their lists and dictionaries."""
+    name = getattr(function, "__name__", "")
+    if name.endswith("_") and not name.endswith("__"):
+        return _written(args[0], _on_copy(function), args, kwargs)
+    if kwargs.get("out") is not None:
+        kwargs = dict(kwargs)
+        return _written(kwargs.pop("out"), function, args, kwargs)
+    if "inplace" in _parameters(function):
+        bound = dict(zip(_parameters(function), args)) | kwargs
+        args = ()
+        if bound.pop("inplace", False):
+            return _written(next(iter(bound.values())), function, (), bound)
+        kwargs = bound
+    return _result(namespace, function, args, kwargs)
+
+
+def _result(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    leaves, structure = pytree.tree_flatten((tuple(args), kwargs))
+    given = [bare(x) if isinstance(x, TracedArray) else x for x in leaves]
+    positions = [i for i, x in enumerate(given) if isinstance(x, TracedArray)]
+    fixed = [None if isinstance(x, TracedArray) else x for x in given]
+    call = Call(function, fixed, structure, positions)
+    if not positions:
+        found: Any = call()
+    else:
+        found = bind(operation(namespace), [snapshot(given[i]) for i in positions], {"call": call})
+    return call.packed(map(namespace.wrap, found))
+
+
+def _on_copy(method: Any) -> Any:
+    @functools.wraps(method)
+    def on_copy(x: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        return method(x.clone(), *args, **kwargs)
+
+    return on_copy
+
+
+def _written(target: Any, function: Any, args: Any, kwargs: Any) -> Any:
+    """Write the result of a function into an array."""
+    if not isinstance(target, TracedArray):
+        raise TracedError(
+            f"torch.{function.__name__}: an array that `out=` or a method such as `add_` writes to is not traced, so it "
+            "can't hold traced elements; make it with `torch.zeros_like(x)` of a traced x"
+        )
+    found = _result(type(target)._namespace, function, args, kwargs)
+    if target._view is not None:
+        check_writable(target)
+    write(target, found)
+    return target
+
+
+@functools.cache
+def _parameters(function: Any) -> tuple[str, ...]:
+    """Return the names of the parameters of a function written in Python."""
+    code = getattr(function, "__code__", None)
+    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+def traced_apply() -> None:
+    """Make a user's `torch.autograd.Function` one operation on traced arrays, with its own derivative.
+
+    PyTorch's compiled code would not see that the arrays are traced.
+    """
+    native: Any = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    if hasattr(native, "takes_traced_arrays"):
+        return
+
+    @functools.wraps(native)
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        traced = next((x for x in args if isinstance(x, TracedArray)), None)
+        if traced is None:
+            return native(cls, *args, **kwargs)
+        function = functools.partial(native, cls)
+        function.__name__ = cls.__name__  # type: ignore[attr-defined]
+        return called(type(traced)._namespace, function, args, kwargs)
+
+    apply.takes_traced_arrays = True  # type: ignore[attr-defined]
+    torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment, method-assign]

@@ -1,0 +1,53 @@
+"""PyTorch's protocol for classes of tensors: what its functions, methods and attributes mean for traced arrays."""
+
+import math
+from typing import Any, Final
+
+import torch
+
+from xpand_extensions.tracing._core import TracedError
+
+from ._functions import called
+from ._known import KNOWN
+
+
+def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Apply a function, a method or an attribute of PyTorch. PyTorch calls this for arguments of the class `cls`."""
+    namespace, kwargs = cls._namespace, kwargs or {}
+    known = KNOWN.get(func)
+    if known is not None:
+        found = known(namespace, *args, **kwargs)
+        if found is not NotImplemented:
+            return found
+    name = func.__name__
+    if name == "__get__":
+        return _attribute(args[0], func.__self__.__name__)
+    if name in ("__set__", "__delete__"):
+        raise TracedError(f"x.{func.__self__.__name__}: this attribute of a traced array can't be set")
+    return called(namespace, func, args, kwargs)
+
+
+def _attribute(x: Any, name: str) -> Any:
+    answer = _ATTRIBUTES.get(name)
+    if answer is not None:
+        return answer(x)
+    found = getattr(torch.empty(x.shape, dtype=x.dtype, device="meta"), name)
+    if not isinstance(found, torch.Tensor):
+        return found
+
+    def attribute(tensor: torch.Tensor) -> Any:
+        return getattr(tensor, name)
+
+    return called(type(x)._namespace, attribute, (x,), {})
+
+
+_ATTRIBUTES: Final = {
+    "data": lambda x: x.detach(),
+    "grad": lambda x: None,
+    "grad_fn": lambda x: None,
+    "is_cpu": lambda x: x.device.type == "cpu",
+    "is_cuda": lambda x: x.device.type == "cuda",
+    "is_leaf": lambda x: True,
+    "is_meta": lambda x: x.device.type == "meta",
+    "requires_grad": lambda x: False,
+}
