@@ -142,13 +142,6 @@ LIBRARIES = _libraries()
 EAGER_LIBRARIES = [library for library in LIBRARIES if not library.lazy]
 
 
-def without_inductor(patch: pytest.MonkeyPatch) -> None:
-    """Let PyTorch run the graphs of `jit` without compilation, which takes a second for each graph."""
-    from xpand.torch import _private
-
-    patch.setattr(_private, "inductor_compile", lambda: lambda module, inputs, options=None: module)
-
-
 def unless(condition: Callable[..., bool]) -> pytest.MarkDecorator:
     """Skip a test for parameters that fulfil a condition. The condition names parameters by its arguments."""
     return pytest.mark.unless(condition)

@@ -26,7 +26,6 @@ from xpand_extensions.autodiff import (
 from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import LinearOperator, solve
-from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
 NUMBERS = (1.0, 2.0, 3.0)
@@ -130,12 +129,6 @@ def backward(f: Callable[[Any], Any], x: Any) -> Any:
     x = x.clone().requires_grad_()
     f(x).backward()
     return x.grad
-
-
-@pytest.fixture(autouse=True)
-def without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without TorchInductor, which would take minutes for all of them."""
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
 
 
 @pytest.mark.parametrize("transform", list(TRANSFORMED))

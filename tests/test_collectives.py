@@ -12,7 +12,7 @@ from hypothesis import given, settings, strategies as st
 
 import xpand
 from tests.cases import library_of_name
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import total
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.control_flow import cond, while_loop
@@ -489,10 +489,7 @@ LOOPS = (until_ten, loop_in_loop, until_all_have)
 @pytest.mark.parametrize("transformation", ["value", "jvp inside", "jvp outside"])
 @pytest.mark.parametrize("loop", LOOPS)
 @pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "jax", "torch")], ids=str)
-def test_loops_are_those_of_jax(
-    library: Library, loop: Any, transformation: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    without_inductor(monkeypatch)
+def test_loops_are_those_of_jax(library: Library, loop: Any, transformation: str) -> None:
     transformed = TRANSFORMED[transformation]
     native = lambda x: loop(x, jax.lax.while_loop, jax.lax.psum)
     expected = np.asarray(
@@ -536,8 +533,7 @@ def test_lanes_without_steps_take_part_in_collectives(id: str) -> None:
         library.assert_equal(of_w, 2.0 * w * np.sum(steps), rtol=1e-12)
 
 
-def test_compiled_loops_within_several_maps(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_compiled_loops_within_several_maps() -> None:
     x = TORCH.asarray(np.stack([STARTS, STARTS * 0.5, STARTS + 0.2]))
     loop = lambda x: until_ten(x, while_loop, psum)
     names_of_both = lambda x: while_loop(lambda c: c < 9.0, lambda c: c * 2.0 + 0.01 * psum(c, ("i", "j")), x)

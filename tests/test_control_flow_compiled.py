@@ -76,15 +76,6 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
 }
 
 
-@pytest.fixture
-def _not_by_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run graphs as they are: TorchInductor takes seconds for each, and does not know what it is for."""
-    from xpand_extensions.plugins.torch.jit import _inductor
-
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
-
-
-@pytest.mark.usefixtures("_not_by_inductor")
 @pytest.mark.parametrize("name", CASES)
 def test_graphs_are_as_on_numpy(name: str) -> None:
     _compare(name)
@@ -110,13 +101,11 @@ def test_backward_through_what_is_compiled(function: Callable[..., Any]) -> None
         np.testing.assert_allclose(x.numpy(), expected, rtol=1e-11)
 
 
-@pytest.mark.usefixtures("_not_by_inductor")
 def test_a_loop_without_bound_has_no_reverse_mode() -> None:
     with pytest.raises(UnsupportedError, match="give max_iter"):
         jit(grad(lambda x: squared(x)[1]))(torch.asarray(2.0))
 
 
-@pytest.mark.usefixtures("_not_by_inductor")
 def test_derivatives_of_lanes_together() -> None:
     def function(x: Any) -> Any:
         return cond(x > 0, lambda x: psum(x * x, "i"), lambda x: psum(array_namespace(x).sin(x), "i") * x, x)
@@ -130,7 +119,6 @@ def test_derivatives_of_lanes_together() -> None:
             jit(vmap(derivative, axis_name="i"))(x)
 
 
-@pytest.mark.usefixtures("_not_by_inductor")
 def test_lanes_together_within_a_loop() -> None:
     def function(x: Any) -> Any:
         return fori_loop(0, 20, lambda i, s: s + psum(0.01 * s, "i"), x)

@@ -15,7 +15,6 @@ from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
 from xpand_extensions import autodiff, control_flow
 from xpand_extensions.jit import jit
-from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
 X, W = np.asarray([0.4, -0.8, 1.3]), np.asarray([1.2, 0.7, 0.5])
@@ -285,9 +284,7 @@ ON: dict[str, tuple[str, ...]] = {
     [(library, each) for library in LIBRARIES for each in ON.get(library.id, ())],
     ids=str,
 )
-def test_as_on_jax(library: Library, transformation: str, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Graphs as they are, without TorchInductor, which would take minutes for all of them.
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
+def test_as_on_jax(library: Library, transformation: str, program: Any) -> None:
     if program is reverse_rule_in_scan and transformation == "vmap(jvp)":
         with pytest.raises(TypeError, match="forward mode"):
             check(library, program, transformation)

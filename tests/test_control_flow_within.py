@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 import torch
 
-from tests.libraries import without_inductor
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit
@@ -58,9 +57,8 @@ def test_derivatives_of_scans_over_gradients() -> None:
     torch.testing.assert_close(jit(grad(total))(C), torch.func.grad(unrolled)(C))
 
 
-def test_derivatives_of_compiled_loops_that_need_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_derivatives_of_compiled_loops_that_need_no_steps() -> None:
     """Of none at all, and where only their number depends on what is differentiated."""
-    without_inductor(monkeypatch)
 
     def from_none_on(c: Any) -> Any:
         return while_loop(lambda x: x.sum() < 9.0, lambda x: x * c, c, max_iter=(0, 2, 2)).sum()

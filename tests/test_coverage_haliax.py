@@ -10,7 +10,7 @@ import pytest
 
 import xpand
 from tests.coverage import table, unfinished
-from tests.libraries import Library, without_inductor
+from tests.libraries import Library
 from xpand_extensions import autodiff, jit, named as hax
 from xpand_extensions.named import Axis, NamedArray
 
@@ -547,13 +547,11 @@ def test_row(library: Library, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OF_SEVERAL)
-def test_traced_arrays_meet_constants(eager_library: Library, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_traced_arrays_meet_constants(eager_library: Library, name: str) -> None:
     OF_SEVERAL[name](eager_library)
 
 
-def test_traced_masks_and_numbers_meet_constants(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_traced_masks_and_numbers_meet_constants(eager_library: Library) -> None:
     counted, length = of(eager_library, INTEGERS % 3), Axis("n", 4)
     weighted = np.bincount((INTEGERS % 3).ravel(), (INTEGERS % 3 + 1.0).ravel(), 4)
     weights = of(eager_library, INTEGERS % 3 + 1.0)

@@ -9,7 +9,6 @@ import torch
 
 from xpand_extensions.autodiff import grad, hessian, jacrev, jvp, vjp
 from xpand_extensions.jit import jit
-from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
 
@@ -69,11 +68,6 @@ GRADIENTS: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "grad of vmap": lambda f: grad(lambda x: vmap(f)(torch.stack([x, 0.0 * x + 1.0])).sum()),
     "jit of grad": lambda f: jit(grad(f)),
 }
-
-
-@pytest.fixture(autouse=True)
-def without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
 
 
 @pytest.mark.parametrize("transform", list(GRADIENTS))

@@ -23,7 +23,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import xpand
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from xpand import trees
 from xpand._arguments import device_of
 from xpand_extensions import histograms, indexing, scatter, special
@@ -43,11 +43,6 @@ Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
 def able(request: pytest.FixtureRequest) -> Iterator[Library]:
     with xpand.use(xpand.library_name(request.param.xp)):
         yield request.param
-
-
-@pytest.fixture
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
 
 
 class Counted:
@@ -88,7 +83,7 @@ def test_values(able: Library) -> None:
         assert_trees_equal(able, compiled(x, y), mixed(x, y))
 
 
-def test_one_function_for_all_libraries(quick: None) -> None:
+def test_one_function_for_all_libraries() -> None:
     counted = Counted(lambda x: x * 2.0)
     compiled = jit(counted)
     for _ in range(2):
@@ -108,7 +103,7 @@ def test_one_function_for_all_libraries(quick: None) -> None:
     ],
     ids=["grad", "hessian", "vmap of grad", "jvp", "stop_gradient"],
 )
-def test_of_transformations(able: Library, quick: None, transformed: Callable[..., Any]) -> None:
+def test_of_transformations(able: Library, transformed: Callable[..., Any]) -> None:
     x = able.asarray(X)
     assert_trees_equal(able, jit(transformed)(x), transformed(x))
 
@@ -120,7 +115,7 @@ def test_the_compiler_takes_gradients_of_maps(able: Library) -> None:
     assert_trees_equal(able, jit(transformed)(x, y), transformed(x, y), rtol=1e-12)
 
 
-def test_inside_transformations(able: Library, quick: None) -> None:
+def test_inside_transformations(able: Library) -> None:
     x = able.asarray(X)
     compiled = jit(lambda x: x**3)
     able.assert_equal(compiled(x), X**3, rtol=1e-14)
@@ -131,7 +126,7 @@ def test_inside_transformations(able: Library, quick: None) -> None:
     able.assert_equal(grad(lambda x: grad(compiled)(x))(x[2]), np.asarray(12.0), rtol=1e-14)
 
 
-def test_inside_itself(able: Library, quick: None) -> None:
+def test_inside_itself(able: Library) -> None:
     inner = Counted(lambda x: x + 1.0)
     compiled = jit(inner)
     outer = jit(lambda x: compiled(x) * compiled(2.0 * x))
@@ -144,7 +139,7 @@ def test_inside_itself(able: Library, quick: None) -> None:
 # Number of traces
 
 
-def test_traced_once_for_each_signature(able: Library, quick: None) -> None:
+def test_traced_once_for_each_signature(able: Library) -> None:
     counted = Counted(lambda tree, n=1: {"sum": tree["x"] + tree["y"][0], "n": tree["x"] * n})
     compiled = jit(counted)
     tree = lambda x: {"y": (able.asarray(x), None), "x": able.asarray(x)}
@@ -174,7 +169,7 @@ def test_strides_and_views(able: Library) -> None:
         able.assert_equal(compiled(x), able.to_numpy(x) * 2.0 + 1.0)
 
 
-def test_static_arguments(able: Library, quick: None) -> None:
+def test_static_arguments(able: Library) -> None:
     @Counted
     def power(x: Any, n: int = 2, *, name: str = "double", scale: float = 1.0) -> Any:
         for _ in range(n - 1):
@@ -199,7 +194,7 @@ def test_static_arguments(able: Library, quick: None) -> None:
         assert power.count == 4
 
 
-def test_static_values_that_are_equal_and_not_the_same(able: Library, quick: None) -> None:
+def test_static_values_that_are_equal_and_not_the_same(able: Library) -> None:
     compiled = jit(lambda x, flag: x if flag is True else -x, static_argnums=1)
     x = able.asarray(X)
     able.assert_equal(compiled(x, True), X)
@@ -258,7 +253,7 @@ def test_static_values_of_different_types_have_programs_of_their_own() -> None:
     assert len(seen) == len(values)
 
 
-def test_static_data_types_and_classes(able: Library, quick: None) -> None:
+def test_static_data_types_and_classes(able: Library) -> None:
     x = able.asarray([1.0, 2.0])
     compiled = jit(lambda x, dtype: xpand.array_namespace(x).astype(x, dtype), static_argnums=1)
     for dtype in (able.xp.float32, *([np.float32, np.dtype("float32")] if able.id == "numpy" else [])):
@@ -272,7 +267,7 @@ def test_static_data_types_and_classes(able: Library, quick: None) -> None:
         jit(convert)(x, np.float32)
 
 
-def test_static_among_others(able: Library, quick: None) -> None:
+def test_static_among_others(able: Library) -> None:
     compiled = jit(lambda a, f, b, g, **named: g(f(a, b)) + named["c"], static_argnums=(1, 3))
     x = able.asarray(X)
     found = compiled(x, lambda a, b: a - b, 2.0 * x, abs, c=able.asarray(1.0))
@@ -294,7 +289,7 @@ class Registered:
         return cls()
 
 
-def test_trees(able: Library, quick: None) -> None:
+def test_trees(able: Library) -> None:
     def f(tree: Any, *rest: Any, **named: Any) -> Any:
         return {
             "pair": Pair(tree["pair"].right + 1.0, [rest[0], None]),
@@ -312,7 +307,7 @@ def test_trees(able: Library, quick: None) -> None:
     assert isinstance(found["pair"].right, list)
 
 
-def test_results_that_differ_by_shape(able: Library, quick: None) -> None:
+def test_results_that_differ_by_shape(able: Library) -> None:
     """The structure of the result belongs to the signature, and not to the function."""
     compiled = jit(lambda x: {"row": x} if x.ndim == 1 else [x, x + 1.0])
     x, y = able.asarray(X), able.asarray(Y)
@@ -335,7 +330,7 @@ def test_results_that_are_numbers_arguments_constants_or_nothing(able: Library) 
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_numbers_do_not_widen_nor_compile_again(able: Library, dtype: str, quick: None) -> None:
+def test_numbers_do_not_widen_nor_compile_again(able: Library, dtype: str) -> None:
     counted = Counted(lambda x, scale: xpand.array_namespace(x).multiply(x * scale, scale))
     compiled = jit(counted)
     x = able.asarray(X, dtype)
@@ -351,7 +346,7 @@ DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float6
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_data_types(able: Library, dtype: str, quick: None) -> None:
+def test_data_types(able: Library, dtype: str) -> None:
     x = able.asarray([[1, 0, 1], [0, 1, 1]], dtype)
 
     def f(x: Any) -> Any:
@@ -375,9 +370,7 @@ def test_complex_numbers(able: Library) -> None:
 def test_any_shape_and_number(library: Library, shape: list[int], number: float, nan: bool) -> None:
     values = np.arange(float(np.prod(shape, dtype=int))).reshape(shape) - 1.5
     values = np.where(values > 2, np.nan, values) if nan else values
-    with pytest.MonkeyPatch.context() as patch:
-        without_inductor(patch)
-        found = jit(lambda x, a: {"r": [x * a - x, xpand.array_namespace(x).sum(x)]})(library.asarray(values), number)
+    found = jit(lambda x, a: {"r": [x * a - x, xpand.array_namespace(x).sum(x)]})(library.asarray(values), number)
     library.assert_equal(found["r"][0], values * number - values, rtol=1e-14, atol=1e-14)
     library.assert_equal(found["r"][1], np.asarray(values.sum()), rtol=1e-14, atol=1e-14)
 
@@ -391,7 +384,7 @@ def test_closures_are_constants(able: Library) -> None:
     able.assert_equal(jit(f)(able.asarray(X)), np.asarray([-1.5, 2.5]) + Y[:, 0])
 
 
-def test_disable_jit(able: Library, quick: None) -> None:
+def test_disable_jit(able: Library) -> None:
     counted = Counted(lambda x, n=2: x * n if float(x[0]) > 0 else x)
     compiled = jit(counted)
     x = able.asarray(X)
@@ -419,7 +412,7 @@ def test_disable_jit(able: Library, quick: None) -> None:
     assert len(seen) == 1
 
 
-def test_clear_cache(able: Library, quick: None) -> None:
+def test_clear_cache(able: Library) -> None:
     counted = Counted(lambda x: x + 1.0)
     compiled = jit(lambda x: counted(x))
     compiled(able.asarray(X))
@@ -478,7 +471,7 @@ def test_what_is_compiled_is_bounded() -> None:
 # Bad input, and what is left after it
 
 
-def test_bad_input(able: Library, quick: None) -> None:
+def test_bad_input(able: Library) -> None:
     x = able.asarray(X)
     f = lambda x, n=1: x
     with pytest.raises(TypeError, match="jit: takes a function, got int"):
@@ -551,7 +544,7 @@ def test_shapes_that_depend_on_values(able: Library) -> None:
         assert "the size of the result depends on the values of the mask" in str(error.value)
 
 
-def test_no_state_is_left_by_errors(able: Library, quick: None) -> None:
+def test_no_state_is_left_by_errors(able: Library) -> None:
     x = able.asarray(X)
 
     def f(x: Any, fail: bool) -> Any:
@@ -691,7 +684,6 @@ DECIDED_BY_VALUES: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray, Any]] 
     ids=str,
     indirect=["able"],
 )
-@pytest.mark.usefixtures("quick")
 def test_known_arrays_beside_traced_ones(able: Library, name: str) -> None:
     function, known, expected = DECIDED_BY_VALUES[name]
     constant = able.asarray(known)

@@ -15,7 +15,6 @@ from xpand import array_namespace
 from xpand_extensions.autodiff import checkpoint, grad, jacfwd
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
-from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
 SIZE = 2_000
@@ -139,12 +138,6 @@ def test_memory_on_torch_grows_as_the_square_root_of_the_steps(
     assert many < 900 / 8
 
 
-@pytest.fixture
-def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have graphs run as they are: TorchInductor takes seconds for each, and changes neither values nor loops."""
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
-
-
 def allocated(function: Callable[..., Any]) -> float:
     """Return how many arrays like the argument PyTorch allocates at the same time, also within what is compiled."""
     x = torch.asarray(X)
@@ -159,7 +152,6 @@ def allocated(function: Callable[..., Any]) -> float:
     return max(np.cumsum([change for _, change in events])) / BYTES
 
 
-@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize("loop", [scanned, bounded])
 def test_memory_under_jit_on_torch_grows_as_the_square_root_of_the_steps(loop: Callable[[int], Any]) -> None:
     few, many = (allocated(jit(grad(loop(steps)))) for steps in (100, 900))
@@ -207,7 +199,6 @@ def assert_same(ours: Any, others: Any) -> None:
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-11, atol=1e-14)
 
 
-@pytest.mark.usefixtures("uncompiled")
 @pytest.mark.parametrize(("length", "reverse"), [(64, False), (70, True)])  # whole blocks, and some steps left over
 @pytest.mark.parametrize("name", COMPOSITIONS)
 def test_long_loops_have_the_same_derivatives_under_jit_on_torch(name: str, length: int, reverse: bool) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.libraries import Library, without_inductor
+from tests.libraries import Library
 from xpand_extensions import named as hax
 
 VALUES = np.random.default_rng(0).normal(size=(4, 3))
@@ -67,8 +67,7 @@ def test_named_jit_compiles(library: Library) -> None:
     library.assert_equal(scaled(x, "quotient", factor=factor)["y"].array, VALUES.sum(1) / 2, rtol=1e-12)
 
 
-def test_named_jit_lowers(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_named_jit_lowers(library: Library) -> None:
     x = named(library)
     scaled = hax.named_jit(lambda x, kind, y: (x * y if kind == "product" else x).sum("embed"), MAPPING)
     lowered = scaled.lower(x, "product", y=x)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from tests.test_named_elementwise import check, of
 from xpand_extensions import linalg, named as hax, random as positional_random
 from xpand_extensions.jit import jit
@@ -168,8 +168,7 @@ def test_slices_within_and_out_of_bounds(library: Library) -> None:
             x["a", hax.dslice(wrong, 2)]
 
 
-def test_slices_whose_start_is_traced(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_slices_whose_start_is_traced(eager_library: Library) -> None:
     values, update = np.arange(1.0, 5.0), np.asarray([10.0, 20.0, 30.0])
     x, new = of(eager_library, values, "a"), of(eager_library, update, "a")
     read = jit(lambda x, start: x["a", hax.dslice(start, 3)])
@@ -263,8 +262,7 @@ def test_orders_of_axes_of_several_indices(library: Library) -> None:
         check(library, x.at[index].get(), names, expected)
 
 
-def test_integers_of_numpy_as_indices(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_integers_of_numpy_as_indices(library: Library) -> None:
     x = of(library, CUBE, NAMES)
     for one in (np.asarray(1), np.int64(1), np.uint8(1)):
         check(library, x["b", one], ("a", "c"), CUBE[:, 1])

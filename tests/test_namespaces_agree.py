@@ -8,7 +8,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from xpand_extensions.autodiff import grad
 from xpand_extensions.bits import bitcast
 from xpand_extensions.convert import convert
@@ -45,8 +45,7 @@ def test_spread_of_too_few_is_nan(library: Library, name: str, shape: tuple[int,
 
 @NOT_LAZY
 @pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning")  # of NumPy
-def test_spread_of_too_few_in_transformations(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_spread_of_too_few_in_transformations(library: Library) -> None:
     x = library.asarray(np.asarray([[1.0, 2.0, 4.0], [3.0, 3.0, 5.0]]))
     f = lambda x: library.xp.var(x, correction=3) if not hasattr(x, "_namespace") else x._namespace.var(x, correction=3)
     library.assert_equal(vmap(f)(x), [np.nan, np.nan])
@@ -115,8 +114,7 @@ def test_searches_agree_with_sort(library: Library, table: list[float], side: An
 
 
 @NOT_LAZY
-def test_searches_for_nan_in_transformations(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_searches_for_nan_in_transformations(library: Library) -> None:
     tables = library.asarray([[1.0, 2.0, math.nan], [math.nan, math.nan, math.nan], [1.0, 2.0, 3.0]])
     rows = library.asarray([[0.0, 2.0, math.nan, 9.0]] * 3)
     f = lambda table, v: (getattr(table, "_namespace", library.xp)).searchsorted(table, v)

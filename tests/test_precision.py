@@ -17,7 +17,7 @@ import pytest
 
 import xpand
 import xpand_extensions
-from tests.libraries import LIBRARIES, Library, unless, without_inductor
+from tests.libraries import LIBRARIES, Library, unless
 from xpand import UnsupportedError, _arguments, array_namespace, creation, trees
 from xpand._precision import PRECISION
 from xpand_extensions import (
@@ -455,9 +455,8 @@ def made_inside(x: Any) -> tuple[Any, ...]:
     return xp.zeros(3), xp.full((2,), 2.5), xp.asarray([1, 2]), xp.linspace(0, 1, 3)
 
 
-def test_jit(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jit(library: Library) -> None:
     """A program compiled under one precision isn't used under another, and is reused under the same."""
-    without_inductor(monkeypatch)  # this tests when PyTorch compiles, not how
     traced = []
 
     @jit
@@ -482,10 +481,9 @@ def test_number_that_is_traced(wrapped: Library) -> None:
         assert name_of(jit(lambda x: x + 0)(1.5)) == "float64"
 
 
-def test_number_that_is_traced_on_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_number_that_is_traced_on_torch() -> None:
     import torch
 
-    without_inductor(monkeypatch)
     with xpand.use("torch"), precision(64):
         assert jit(lambda x: x + 0)(1.5).dtype == torch.float64
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import xpand
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from xpand_extensions import autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.profile import (
@@ -182,7 +182,7 @@ def test_what_raises_is_recorded_and_raised(library: Library) -> None:
     assert p.entries[0].outputs == ()
 
 
-def test_compiled_functions_are_one_entry(eager_library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_functions_are_one_entry(eager_library: Library) -> None:
     x = eager_library.asarray(VALUES)
     inner = jit.jit(lambda x: xpand.array_namespace(x).sin(x))
 
@@ -190,8 +190,6 @@ def test_compiled_functions_are_one_entry(eager_library: Library, monkeypatch: p
         xp = xpand.array_namespace(x)
         return xp.exp(inner(x))
 
-    if eager_library.id == "torch":
-        without_inductor(monkeypatch)
     compiled = jit.jit(f)
     with profile() as p:
         first = compiled(x)
@@ -355,7 +353,7 @@ def test_everything_is_put_back_after_many_threads() -> None:
     assert_same(before)
 
 
-def test_what_others_replace_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_others_replace_stays() -> None:
     import array_api_strict as strict
 
     original = strict.sin
@@ -642,7 +640,7 @@ def test_times_and_names_alone() -> None:
     assert entry.duration > 0.0
 
 
-def test_it_waits_for_the_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_waits_for_the_results() -> None:
     """JAX returns before it has computed: what a call takes is then in its own entry, not in the one that reads."""
     import jax
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.libraries import LIBRARIES, Library, without_inductor
+from tests.libraries import LIBRARIES, Library
 from xpand_extensions import named
 from xpand_extensions.jit import jit
 from xpand_extensions.scatter import at
@@ -210,8 +210,7 @@ def test_floats_are_weak_in_searches(library: Library) -> None:
 
 @pytest.mark.parametrize("library", EXACT, ids=str)
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "int64", "uint64"])
-def test_transformations_agree(library: Library, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    without_inductor(monkeypatch)
+def test_transformations_agree(library: Library, dtype: str) -> None:
     low, high = _limits(dtype)
     elements = [1, 3, high]
     x = library.asarray(np.asarray(elements, dtype))

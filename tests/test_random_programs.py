@@ -23,7 +23,6 @@ from xpand_extensions.autodiff import (
 )
 from xpand_extensions.control_flow import associative_scan, cond, fori_loop, scan, switch, while_loop
 from xpand_extensions.jit import ShapeDtype, jit, pure_callback
-from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import psum, vmap
 
 Function = Callable[[Any], Any]
@@ -164,12 +163,6 @@ def transformed(f: Callable[[Any, Any], Any]) -> dict[str, Callable[[Any, Any], 
         "vmap(vmap)": lambda x, y: vmap(vmap(f, in_axes=(None, 0)), in_axes=(0, None))(x, y),
         "vmap(grad(grad))": vmap(grad(grad(f), 1)),
     }
-
-
-@pytest.fixture(autouse=True)
-def graphs_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without TorchInductor, which would take minutes for all of them."""
-    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
 
 
 @pytest.mark.parametrize("seed", range(16))

@@ -14,7 +14,6 @@ from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit, lower, make_graph, pure_callback
 from xpand_extensions.linalg import logm
-from xpand_extensions.plugins.torch.control_flow import _programs
 from xpand_extensions.vmap import vmap
 
 X = 3.0 * torch.eye(2, dtype=torch.float64) + torch.linspace(0.0, 1.0, 12, dtype=torch.float64).reshape(3, 2, 2)
@@ -280,15 +279,6 @@ def test_a_long_graph_compiled() -> None:
         return y
 
     np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
-
-
-def test_a_step_around_another_loop_is_not_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = []
-    inductor = _programs.compiled_graph
-    monkeypatch.setattr(_programs, "compiled_graph", lambda name, *args: names.append(name) or inductor(name, *args))
-    function = repeated(repeated(torch.sin))
-    np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
-    assert len(names) == 1
 
 
 def test_autocast_is_part_of_the_signature() -> None:

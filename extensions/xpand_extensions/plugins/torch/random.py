@@ -27,7 +27,6 @@ from ..numpy import random as of_host
 from ..numpy.random import _blocks as blocks
 from ._operators import define_operation
 from ._plain import is_plain
-from .autodiff._products import pulled_back
 
 
 def key_of_seed(seed: Array, /) -> Array:
@@ -279,18 +278,20 @@ def _slope(log_space: bool, a: Array, sample: Array) -> Array:
     return _evaluated(function, function, a, sample)
 
 
-def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None, Array]:
-    return None, _SLOPE(log_space, a, sample)
+def _pull_sample(ct: Array, log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None, Array]:
+    return None, ct * _SLOPE(log_space, a, sample)
 
 
-def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
+def _pull_slope(ct: Array, log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
     # Differentiate all operations: derivatives of higher order are rare.
-    function = lambda a, sample: (gamma_slope(a, sample, log_space=log_space),)
-    return pulled_back(function, (a, sample), (torch.ones_like(a),))
+    found: Sequence[Array]
+    _, pull = torch.func.vjp(lambda a, sample: gamma_slope(a, sample, log_space=log_space), a, sample)
+    found = pull(ct)
+    return found
 
 
-_SLOPE = define_operation("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)
-_GAMMA = define_operation("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _slopes)
+_SLOPE = define_operation("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _pull_slope)
+_GAMMA = define_operation("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _pull_sample)
 _POISSON = define_operation(
     "poisson(Tensor keys, Tensor lam)",
     lambda *tensors: _evaluated(of_host.poisson_elements, generics.poisson_elements, *tensors),

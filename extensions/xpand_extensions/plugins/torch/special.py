@@ -68,10 +68,7 @@ def _corrected(
 
 
 def _takes_rules(x: Array) -> bool:
-    """Return whether to use an operation of xpand, with its own derivatives. torch.compile can't trace its levels.
-
-    Inside torch.func it is faster even without derivatives, because it is computed below the levels.
-    """
+    """Return whether to use an operation of xpand, with its own derivatives."""
     return (private.are_levels_active() or is_differentiated(x)) and not torch.compiler.is_dynamo_compiling()
 
 
@@ -123,10 +120,12 @@ def polygamma(n: int, x: Array, /) -> Array:
 
 
 # PyTorch would compute the derivatives of both by its inexact `polygamma(1, x)`.
-_differentiable_gammaln = define_operation("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
-_differentiable_digamma = define_operation("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_differentiable_gammaln = define_operation(
+    "gammaln(Tensor x)", torch.special.gammaln, lambda ct, x, out: (ct * digamma(x),)
+)
+_differentiable_digamma = define_operation("digamma(Tensor x)", _digamma, lambda ct, x, out: (ct * polygamma(1, x),))
 _differentiable_polygamma = define_operation(
-    "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
+    "polygamma(int n, Tensor x)", generic.polygamma, lambda ct, n, x, out: (ct * polygamma(n + 1, x),)
 )
 
 

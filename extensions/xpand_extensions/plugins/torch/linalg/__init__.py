@@ -26,7 +26,6 @@ from xpand_extensions.linalg._spectra import SchurResult
 
 from .._operators import define_operation
 from .._plain import is_plain
-from ..autodiff._levels import Rule, call
 from ._pivots import order_of
 
 _DIRECT: Final = {
@@ -115,20 +114,16 @@ def expm(x: Array, /) -> Array:
 
 
 # One operation: its steps depend on values, so compilers must not trace them.
-_LOGM: Final = define_operation("logm(Tensor x)", lambda x: functions.logm(x).contiguous())
+_LOGM: Final = define_operation(
+    "logm(Tensor x)",
+    lambda x: functions.logm(x).contiguous(),
+    # The transpose of the derivative is the derivative at the adjoint of `x`.
+    lambda cotangent, x, out: (functions.logarithm_along(logm, x.mH, cotangent),),
+)
 
 
 def logm(x: Array, /) -> Array:
-    return call(_LOGM_RULE, (x,))[0]
-
-
-# The transpose of the derivative is the derivative at the transpose of `x`.
-_LOGM_RULE: Final = Rule(
-    function=lambda x: (_LOGM(x),),
-    forward=lambda x: ((logm(x),), (x,)),
-    pull=lambda residuals, cotangents: (functions.logarithm_along(logm, residuals[0].mT, cotangents[0]),),
-    push=lambda residuals, tangents: (functions.logarithm_along(logm, residuals[0], tangents[0]),),
-)
+    return _LOGM(x)
 
 
 def _schur_factors(both: Array) -> Array:

@@ -5,26 +5,23 @@ Measured for the five-point Laplacian of 700x700 cells, in one thread: PyTorch t
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import torch
 
-import xpand.torch as xp
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
-from xpand.torch._concrete import is_traced, without_grad
+from xpand.torch._concrete import without_grad
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic import sparse as generic
 from xpand_extensions.generic.sparse import csr_assembly as generic_assembly
-from xpand_extensions.sparse import _rules as rules
 from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
 from .._plain import is_plain
-from ..autodiff._levels import Arrays, Lanes, Rule, call
 
 _host: Final = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
@@ -36,12 +33,9 @@ _LARGE: Final = 100_000
 
 
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
-    if is_traced():
-        return generic.sampled_matmul(x, y, rows, columns)
     if is_plain(x, y, rows, columns):
         return _sampled(x, y, rows, columns)
-    rule = _rule("sampled_matmul", ("x", "y", "rows", "columns"), sampled_matmul, _sampled, {})
-    return call(rule, (x, y, rows, columns))[0]
+    return generic.sampled_matmul(x, y, rows, columns)
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
@@ -54,18 +48,11 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 
 
 def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array, shape: Shape) -> Array:
-    if is_traced():
-        # The compiler supports no sparse tensors, and fuses the operations of the generic version.
+    if not is_plain(values, first, second, x):
         return getattr(generic, kind)(values, first, second, x, shape=shape)
     if x.ndim == 1:
         return _multiplied(kind, values, first, second, x[:, None], shape)[..., 0]
-    if is_plain(values, first, second, x):
-        return _product(values, x, first, second, kind, shape)
-    names = ("values", "x", *rules.PRODUCTS[kind].pattern)
-    apply = lambda values, x, first, second: _multiplied(kind, values, first, second, x, shape)
-    compute = lambda values, x, first, second: _product(values, x, first, second, kind, shape)
-    rule = _rule(kind, names, apply, compute, {"shape": shape})
-    return call(rule, (values, x, first, second))[0]
+    return _product(values, x, first, second, kind, shape)
 
 
 def _of_kind(kind: Kind) -> Callable[..., Array]:
@@ -113,54 +100,6 @@ def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> A
 def _as_numpy(x: Array) -> Any:
     # `force`: forward mode uses tensors without memory for zero tangents.
     return (x.float() if x.dtype == torch.bfloat16 else x).numpy(force=True)
-
-
-def _rule(
-    name: str,
-    names: Sequence[str],
-    apply: Callable[..., Array],
-    compute: Callable[..., Array],
-    options: dict[str, Any],
-    differentiated: tuple[bool, ...] = (True, True),
-) -> Rule:
-    """Return the rule of a function that is linear in each of its first two arrays.
-
-    Args:
-        name: The name of the function, whose transposes and batches are those of `sparse._rules`.
-        names: The names of its arrays.
-        apply: The function, for arrays that any level of torch.func may trace.
-        compute: The function without derivatives.
-        options: Its other arguments.
-        differentiated: Which of the two arrays are differentiated.
-    """
-
-    def named(arrays: Sequence[Array]) -> dict[str, Any]:
-        return {**dict(zip(names, arrays)), **options}
-
-    def pull(arrays: Arrays, cotangents: Arrays) -> Arrays:
-        found = [
-            rule(xp, cotangents[0], **named(arrays)) if each else torch.zeros_like(x)
-            for rule, x, each in zip(rules.TRANSPOSES[name].values(), arrays, differentiated)
-        ]
-        return (*found, *arrays[2:])  # the cotangents of integers are not used
-
-    def push(arrays: Arrays, tangents: Arrays) -> Arrays:
-        first, second, *others = arrays
-        terms = [apply(tangents[0], second, *others)] if differentiated[0] else []
-        terms += [apply(first, tangents[1], *others)] if differentiated[1] else []
-        return (sum(terms[1:], terms[0]),)
-
-    def batches(lanes: Lanes, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
-        return (rules.BATCHES[name](xp, dict(zip(names, mapped)), **named(arrays)),), (True,)
-
-    return Rule(
-        lambda *arrays: (compute(*arrays),),
-        lambda *arrays: ((apply(*arrays),), arrays),
-        pull,
-        push,
-        when=lambda which: _rule(name, names, apply, compute, options, which[:2]),
-        batches=batches,
-    )
 
 
 def are_concrete(*arrays: Array) -> bool:

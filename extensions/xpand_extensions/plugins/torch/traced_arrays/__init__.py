@@ -1,8 +1,8 @@
 """Traced arrays over PyTorch: real tensors, so that PyTorch's own functions and modules accept them.
 
-PyTorch hands a call of any of its functions with such an array to `__torch_function__` (`_protocol.py`). A function that
-the standard has, too, becomes its operation (`_known.py`). Any other function is one operation (`_calls.py`), whose
-rules (`_rules.py`) PyTorch's own derivatives and `torch.vmap` provide.
+PyTorch hands a call of any of its functions with such an array to `__torch_function__` (`_protocol.py`). A function
+that the standard has, too, becomes its operation (`_known.py`). Any other function is one operation (`_calls.py`),
+whose rules (`_rules.py`) PyTorch's own derivatives and `torch.vmap` provide.
 """
 
 from typing import Any

@@ -55,8 +55,8 @@ def _written(target: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Write the result of a function into an array."""
     if not isinstance(target, TracedArray):
         raise TracedError(
-            f"torch.{function.__name__}: an array that `out=` or a method such as `add_` writes to is not traced, so it "
-            "can't hold traced elements; make it with `torch.zeros_like(x)` of a traced x"
+            f"torch.{function.__name__}: an array that `out=` or a method such as `add_` writes to is not traced, so "
+            "it can't hold traced elements; make it with `torch.zeros_like(x)` of a traced x"
         )
     found = _result(type(target)._namespace, function, args, kwargs)
     if target._view is not None:

@@ -1,6 +1,5 @@
 """PyTorch's protocol for classes of tensors: what its functions, methods and attributes mean for traced arrays."""
 
-import math
 from typing import Any, Final
 
 import torch
