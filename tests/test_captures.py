@@ -449,8 +449,7 @@ def test_rules_capture_arrays_of_loops_around_them(library: Any, name: str, kind
     calls = {"vmap": vmap(program), "vmap of jit": vmap(jit(program)), "jit of vmap": jit(vmap(program))}
     for what, call in calls.items() if library.id != "torch" else [("vmap", vmap(program))]:
         np.testing.assert_allclose(library.to_numpy(call(lanes)), expected, rtol=1e-12, err_msg=what)
-    compiler = "eager" if library.id == "torch" else None
-    np.testing.assert_allclose(library.to_numpy(jit(program, compiler=compiler)(xs[0])), expected[0], rtol=1e-12)
+    np.testing.assert_allclose(library.to_numpy(jit(program)(xs[0])), expected[0], rtol=1e-12)
 
 
 def without_rule(kind: str, c: Any, i: Any) -> Any:
@@ -469,8 +468,8 @@ def test_derivatives_in_captured_arrays_are_those_of_the_function(
         "grad": lambda: grad(f)(x),
         "vmap of grad": lambda: vmap(grad(f))(lanes),
         "grad of vmap": lambda: grad(lambda lanes: NAMESPACE(lanes).sum(vmap(f)(lanes)))(lanes),
-        "jit of grad": lambda: jit(grad(f), compiler="eager" if library.id == "torch" else None)(x),
-        "grad of jit": lambda: grad(jit(f, compiler="eager" if library.id == "torch" else None))(x),
+        "jit of grad": lambda: jit(grad(f))(x),
+        "grad of jit": lambda: grad(jit(f))(x),
     }
     if kind == "jvp":
         calls["hessian"] = lambda: hessian(f)(x)

@@ -399,11 +399,6 @@ def cond_of_jax(pred: Any, chosen: Any, other: Any, x: Any) -> Any:
 def test_derivatives_of_choices_are_those_of_jax(library: Library, name: str) -> None:
     choice = CHOICES[name]
     ours = lambda x: choice(x, cond, lambda x: psum(x, "i"))
-    if library is TORCH and name in ("in one", "beside NaN", "in both"):
-        for transformed in CHOSEN.values():
-            with pytest.raises(xpand.UnsupportedError, match="functions with collectives can't be differentiated"):
-                transformed(ours, named, grad, jvp)(library.asarray(OF_LANES))
-        return
     for transformation, transformed in CHOSEN.items():
         if (name, transformation) == ("in both", "grad of grad inside"):
             continue  # JAX takes there for one function what it has kept of the other

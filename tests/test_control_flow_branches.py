@@ -277,7 +277,7 @@ def test_each_branch_is_called_once_for_derivatives_of_lanes() -> None:
     calls: list[str] = []
     root, double = (lambda x: calls.append("root") or torch.sqrt(x)), (lambda x: calls.append("double") or 2.0 * x)
     found = vmap(grad(lambda x: cond(x > 0.0, root, double, x)))(torch.asarray([0.0, 4.0]))
-    assert (found.tolist(), calls) == ([2.0, 0.25], ["root", "double"])
+    assert (found.tolist(), sorted(calls)) == ([2.0, 0.25], ["double", "root"])
 
 
 @pytest.mark.parametrize("name", UNCHOSEN)

@@ -1,13 +1,11 @@
 """Values printed and handed out from transformed functions, side effects, and leaks, on every library."""
 
-import importlib
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import numpy as np
 import pytest
-import torch
 
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.test_derivatives import total
@@ -218,13 +216,6 @@ def test_bad_input(library: Library) -> None:
     if library.id in ("numpy", "torch"):
         with pytest.raises(ValueError, match=r"io_callback: the function must return the shape declared, \(2,\)"):
             io_callback(lambda x: x, ShapeDtype((2,), "float64"), x)
-
-
-def test_newer_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    host = importlib.import_module("xpand_extensions.plugins.torch.jit._host")
-    monkeypatch.setattr(host, "_HAS_EFFECTS", False)
-    with pytest.raises(UnsupportedError, match="PyTorch .* cannot compile it; install PyTorch 2.13 or later"):
-        make_graph(shown(Seen()))(torch.ones(2))
 
 
 @pytest.mark.parametrize("library", TRACED, ids=str)

@@ -525,11 +525,7 @@ def test_values_asked_for(able: Library, function: Callable[..., Any]) -> None:
     x = able.asarray(X)
     with pytest.raises(TypeError) as error:
         jit(function)(x)
-    if able.id.startswith("torch"):
-        assert "jit: Python code depends on the values of a traced array, at " in str(error.value)
-        assert "test_jit.py:" in str(error.value)
-        assert "control_flow.cond" in str(error.value)
-    elif able.id != "jax":
+    if able.id != "jax":
         assert re.search(r"(bool|float)\(x\): the value of a traced array .* is not known", str(error.value))
         assert "xpand_extensions.control_flow" in str(error.value)
     able.assert_equal(function(x), X if "total" in str(function.__code__.co_names) else X * 0.5)
@@ -538,9 +534,7 @@ def test_values_asked_for(able: Library, function: Callable[..., Any]) -> None:
 def test_shapes_that_depend_on_values(able: Library) -> None:
     with pytest.raises((TypeError, IndexError)) as error:
         jit(lambda x: x[x > 0])(able.asarray(X))
-    if able.id.startswith("torch"):
-        assert "jit: a shape depends on the values of a traced array" in str(error.value)
-    elif able.id != "jax":
+    if able.id != "jax":
         assert "the size of the result depends on the values of the mask" in str(error.value)
 
 

@@ -402,18 +402,10 @@ def test_bad_host_functions(hosted: Library) -> None:
 
 
 def test_host_functions_leave_nothing_behind(records: list[logging.LogRecord]) -> None:
-    """On PyTorch, what graphs call is remembered by a number, and on JAX by what is compiled."""
+    """JAX compiles a call of the same function again only for other types."""
     import jax
-    import torch
-
-    from xpand_extensions.plugins.torch import _operators
 
     sort = lambda x: pure_callback(np.sort, ShapeDtype((3,), x.dtype), x)
-    before = len(_operators._PROGRAMS)
-    for _ in range(3):
-        grad(lambda x: total(x * sort(stop_gradient(x))))(torch.asarray(X))
-        vmap(sort)(torch.asarray(np.stack([X, X])))
-    assert len(_operators._PROGRAMS) == before
     x = jax.numpy.asarray(X)
     sort(x)
     with jax.log_compiles():

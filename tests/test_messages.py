@@ -2,7 +2,6 @@
 
 import importlib
 import inspect
-import logging
 import operator
 import re
 from collections.abc import Callable
@@ -521,7 +520,7 @@ def test_a_function_of_numpy_on_traced_arrays(library: Library, transform: Any) 
     assert "detach" not in str(caught.value)
     if library.id == "torch":
         assert isinstance(caught.value, TracedError)
-        assert "xpand.array_namespace(x)" in str(caught.value)
+        assert "xpand.array_namespace(x" in str(caught.value)
 
 
 def _described(x: Any) -> Any:
@@ -580,15 +579,3 @@ def test_the_transformation_that_was_called(name: str) -> None:
 
     with pytest.raises(TypeError, match=f"`{name}`"):
         NUMBERS[name](np.asarray(2.0))
-
-
-def test_a_mismatch_is_not_logged(records: list[logging.LogRecord]) -> None:
-    """PyTorch logs an error of a traced function with its own traceback, 19 lines, and raises it as well."""
-    import torch
-
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
-    before = list(logger.filters)
-    with pytest.raises(RuntimeError, match="broadcast"):
-        jit(lambda x: x + torch.ones(7))(torch.ones(2))
-    assert not [record for record in records if record.levelno >= logging.WARNING]
-    assert logger.filters == before

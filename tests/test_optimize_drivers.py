@@ -313,7 +313,7 @@ REPEATED: dict[str, Callable[..., OptimizeResult]] = {
 def test_calls_like_an_earlier_one(name: str, library: str) -> None:
     """A function that is compiled itself is checked and compiled at its first call only, with the same results."""
     plain = shifted, valley, lambda x, c: {"a": shifted(x, c)[:1], "b": x[1:] - 1.0}
-    compiled = tuple(jit(f, compiler="eager" if library == "torch" else None) for f in plain)
+    compiled = tuple(jit(f) for f in plain)
     solve = REPEATED[name]
     for start, c in (([1.0, 2.0], [4.0, 9.0]), ([1.5, 1.0], [2.0, 3.0]), ([3.0, 3.0], [5.0, 1.0])):
         for options in ({}, {"rtol": 1e-3}, {"max_steps": 2, "throw": False}):
@@ -372,7 +372,7 @@ AT_SOLUTION = [
 def test_a_starting_point_that_is_the_solution_is_copied(solve: Any, method: str, library: str) -> None:
     """Writing into the result doesn't change the starting point."""
     f = {minimize: lambda x: ((x - 1.0) ** 2).sum(), fixed_point: lambda x: 2.0 * x - 1.0}.get(solve, lambda x: x - 1.0)
-    for function in (f, jit(f, compiler=None if library == "numpy" else "eager")):
+    for function in (f, jit(f)):
         for dtype in ("float64", "float32"):
             ones = np.ones(2, dtype=dtype)
             start = ones if library == "numpy" else torch.from_numpy(ones)

@@ -30,7 +30,7 @@ class Point(NamedTuple):
     second: Any = 0.0
     """The second derivative along 1, 2, 3, …; None where it is infinite or not the same everywhere."""
     native: Callable[[Any], Any] | None = None
-    """The function in PyTorch's own terms, whose derivative stands on PyTorch."""
+    """The function in PyTorch's own terms. Code that moves to the namespace keeps its `backward`."""
     jax: Any = None
     """JAX's slopes where they are others."""
 
@@ -252,8 +252,6 @@ def test_derivatives(library: Library, name: str) -> None:
     x, t, direction = given(library, point)
     slopes = slopes_on(library, point)
     expected = np.sum(slopes * direction)
-    if point.native is not None and library.id.startswith("torch"):  # whose modes differ in a clamp by one array
-        expected = library.to_numpy(jvp(lambda x: point.native(x).sum(), (x,), (t,))[1])
     # Dask computes when all warnings of NumPy's are on again.
     with np.errstate(divide="ignore", invalid="ignore"):
         library.assert_equal(grad(total(point))(x), slopes, rtol=ABOUT, atol=ABOUT)
@@ -261,8 +259,6 @@ def test_derivatives(library: Library, name: str) -> None:
 
 
 def slopes_on(library: Library, point: Point) -> np.ndarray:
-    if point.native is not None and library.id.startswith("torch"):
-        return own_slopes(point)
     return np.asarray(point.slopes if point.jax is None or not library.id.startswith("jax") else point.jax)
 
 
@@ -325,12 +321,7 @@ OWN = [x for x in LIBRARIES if x.id in ("numpy", "torch", "torch-cuda")]
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    [
-        pytest.param(library, name, id=f"{name}-{library}")
-        for name, point in SECOND.items()
-        for library in OWN
-        if point.native is None or not library.id.startswith("torch")
-    ],
+    [pytest.param(library, name, id=f"{name}-{library}") for name in SECOND for library in OWN],
 )
 def test_second_derivatives(library: Library, name: str) -> None:
     point = SECOND[name]
@@ -453,11 +444,11 @@ def _singular() -> Iterator[np.ndarray]:
 
 
 def test_gradients_of_determinants_in_programs() -> None:
-    """In graphs the gradient is PyTorch's own."""
+    """In graphs of PyTorch's the gradient is PyTorch's own."""
     import torch
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    det = grad(POINTS["det"].function)
+    det = torch.func.grad(POINTS["det"].function)
     stacks: dict[int, list[np.ndarray]] = {}
     for x in _singular():
         stacks.setdefault(len(x), []).append(x)
@@ -466,11 +457,8 @@ def test_gradients_of_determinants_in_programs() -> None:
         expected = [cofactors(x) if size > 1 else np.ones((1, 1)) for x in stack]
         one = make_fx(det, tracing_mode="fake")(xs[0])
         np.testing.assert_allclose(np.stack([one(x) for x in xs]), expected, rtol=1e-9, atol=1e-13)
-        np.testing.assert_allclose(make_fx(vmap(det), tracing_mode="fake")(xs)(xs), expected, rtol=1e-9, atol=1e-13)
-    (values,) = [x for x in stacks[3] if np.array_equal(x, np.eye(3))]
-    x = torch.tensor(values * 1j + np.arange(9.0).reshape(3, 3))
-    both = grad(POINTS["det"].function, holomorphic=True)
-    np.testing.assert_allclose(make_fx(both, tracing_mode="fake")(x)(x), cofactors(x), rtol=1e-12)
+        every = make_fx(torch.func.vmap(det), tracing_mode="fake")(xs)
+        np.testing.assert_allclose(every(xs), expected, rtol=1e-9, atol=1e-13)
 
 
 def _by_autograd(function: Callable[..., Any], arrays: list[Any]) -> Any:

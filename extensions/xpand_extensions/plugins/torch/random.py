@@ -47,9 +47,9 @@ def _is_on_host(key: Array) -> bool:
 
 
 def _made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
-    """Compute the numbers of a key on the host: a tensor of shape (*shape, *each)."""
+    """Compute the numbers of a key on the host: a tensor of shape (*shape, *each), or one for each of several keys."""
     full = [*shape, *each]
-    if not is_plain(key):
+    if key.ndim > 1 or not is_plain(key):
         return _made(key, full, len(shape), dtype, finish.__name__)
     return _filled(key.tolist(), full, len(shape), dtype, finish)
 
@@ -67,7 +67,7 @@ def _filled(key: Sequence[int], full: list[int], axes: int, dtype: DType, finish
 @torch.library.custom_op("xpand::random", mutates_args=())  # type: ignore[untyped-decorator]
 def _made(keys: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
     out = torch.empty((*keys.shape[:-1], *full), dtype=dtype)
-    for key, row in zip(keys.reshape(-1, 2).tolist(), out.reshape(-1, *full)):
+    for key, row in zip(keys.reshape(-1, 2).tolist(), out.view(math.prod(keys.shape[:-1]), *full)):
         row.copy_(_filled(key, full, axes, dtype, getattr(blocks, finish)))
     return out
 
@@ -92,6 +92,8 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     if isinstance(data, int):
         data = torch.full((), data, dtype=torch.int64, device=key.device)
     data = _int64(data)
+    lanes = torch.broadcast_shapes(data.shape, key.shape[:-1])
+    data, key = data.expand(lanes), key.expand(*lanes, 2)
     if _is_on_host(key) and _is_on_host(data):
         return _FOLD_IN(data, key)
     low = data.to(torch.int32).unsqueeze(-1)
@@ -214,7 +216,7 @@ def uniform(
     # Use at least one axis: PyTorch can't compute with numbers if `vmap` has no lanes (docs/pytorch-bugs.md).
     drawn = bits(key, shape or (1,), unsigned).view(signed)
     u = ((drawn >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
-    return _scaled(key, u.reshape(shape), minval, maxval)
+    return _scaled(key, u.reshape(*key.shape[:-1], *shape), minval, maxval)
 
 
 # One operation of a graph: PyTorch's compiler would repeat its many steps at each use of the result.
@@ -231,7 +233,7 @@ def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     if dtype in _NORMAL and _is_on_host(key):
         return _made_on_host(key, shape, dtype, _NORMAL[dtype])
-    return generic.normal(key, shape or (1,), dtype).reshape(shape)
+    return generic.normal(key, shape or (1,), dtype).reshape(*key.shape[:-1], *shape)
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:

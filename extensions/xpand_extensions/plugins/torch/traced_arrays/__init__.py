@@ -31,6 +31,7 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         "size": torch.Tensor.size,
     }
     namespace.linearizer = Recorded
+    namespace.operations["stop_gradient"].function = torch.Tensor.detach
     traced_apply()
     return type("TracedArray", (base, torch.Tensor), methods)
 

@@ -53,7 +53,7 @@ class _Graph:
 
     def __init__(self, call: Any, primals: Sequence[torch.Tensor], wanted: Sequence[bool]) -> None:
         """Call the function."""
-        # If PyTorch differentiates the arguments or the constants, too, its graph goes on to them.
+        # If PyTorch differentiates the arguments or the constants, too, its graph continues to them.
         self.is_part = torch.is_grad_enabled() and any(
             isinstance(x, torch.Tensor) and x.requires_grad for x in (*primals, *call.constants())
         )
