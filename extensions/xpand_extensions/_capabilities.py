@@ -114,7 +114,7 @@ def _differentiates(package: str | None) -> bool:
     if package is None:
         return False
     offered = _read(f"{package}.autodiff")
-    return bool(offered.names) and not offered.traces
+    return "vjp" in offered.names and not offered.traces
 
 
 class _Offered(NamedTuple):

@@ -137,7 +137,7 @@ class _Methods(TracedArray):
 
     def _take(self, found: TracedArray) -> None:
         """Replace the elements by those of another array."""
-        self._trace, self._value, self._extra = found._trace, found._value, found._extra
+        self._trace, self._value, self._extra = found._trace, found._value, found._extra  # type: ignore[misc]
 
     def _is_written_in_place(self) -> bool:
         """Return whether `x += y` writes into the array, as in the library, or makes a new array.

@@ -102,7 +102,8 @@ class TracedArray:
     Its content depends on its trace: the library's own array, an array of a lower level, or a variable.
     """
 
-    __slots__ = ()  # a class for one library adds `ATTRIBUTES`, unless the library's own class has others
+    # A class for one library adds `ATTRIBUTES`, unless it inherits others from the library's own class.
+    __slots__ = ()
 
     __module__ = "xpand_extensions.tracing"  # where users import it from: errors show this name
     # NumPy's arrays defer operators to this class, also in place: `x += y` makes a new array.
@@ -116,7 +117,7 @@ class TracedArray:
     _views: Any
 
     def __init__(self, trace: "Trace", value: Any, extra: Any = None) -> None:
-        self._trace, self._value, self._extra = trace, value, extra
+        self._trace, self._value, self._extra = trace, value, extra  # type: ignore[misc]
         self._view = None
         """The array that this one may share memory with, and the operation between them (`_views.py`)."""
         self._views = None

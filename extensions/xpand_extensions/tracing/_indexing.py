@@ -166,11 +166,16 @@ def _spread(base: Any, value: Any, axis: int, positions: range, size: int) -> An
     return base.concat(pieces, axis=axis) if len(pieces) > 1 else found
 
 
+def unchanged(x: Array) -> Array:
+    """Return an array."""
+    return x
+
+
 INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "getitem": _getitem,
     "setitem": _setitem,
     "to_device": lambda base: lambda x, *, device: base.asarray(x, device=device),
-    "stop_gradient": lambda base: lambda x: x,
+    "stop_gradient": lambda base: unchanged,
     **MATRICES,
     **ROWS,
 }

@@ -12,6 +12,7 @@ from ._facades import Template
 from ._fit import broadcast
 from ._functions import BINARY
 from ._graph import Equation, Graph, Variable
+from ._indexing import unchanged
 
 BROADCASTING: Final = frozenset((*BINARY, "where"))
 """Operations that broadcast their arrays."""
@@ -162,9 +163,11 @@ def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
 
 _SAME: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(
-        ["astype", "broadcast_to", "gradient_if", "positive", "reshape", "stop_gradient"],
+        ["astype", "broadcast_to", "gradient_if", "positive", "reshape"],
         lambda equation, constants: equation.inputs[0],
     ),
+    # A library's own function hides the array from the library's own derivatives.
+    "stop_gradient": lambda equation, constants: equation.inputs[0] if equation.op.function is unchanged else None,
     **dict.fromkeys(["divide", "multiply"], _neutral),
     "where": lambda equation, constants: equation.inputs[1] if equation.inputs[1] == equation.inputs[2] else None,
 }

@@ -1,4 +1,4 @@
-"""What PyTorch's own derivatives see of a tensor."""
+"""Tensors and PyTorch's own derivatives."""
 
 from xpand.extend import LibraryArray as Array
 from xpand.torch._differentiated import is_differentiated as is_differentiated

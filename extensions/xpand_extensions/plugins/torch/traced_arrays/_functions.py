@@ -77,7 +77,7 @@ def traced_apply() -> None:
 
     PyTorch's compiled code would not see that the arrays are traced.
     """
-    native: Any = torch.autograd.Function.apply.__func__  # type: ignore[attr-defined]
+    native: Any = torch.autograd.Function.apply.__func__
     if hasattr(native, "takes_traced_arrays"):
         return
 
@@ -91,4 +91,4 @@ def traced_apply() -> None:
         return called(type(traced)._namespace, function, args, kwargs)
 
     apply.takes_traced_arrays = True  # type: ignore[attr-defined]
-    torch.autograd.Function.apply = classmethod(apply)  # type: ignore[assignment, method-assign]
+    torch.autograd.Function.apply = classmethod(apply)
