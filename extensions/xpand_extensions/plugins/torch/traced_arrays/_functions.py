@@ -1,7 +1,7 @@
 """PyTorch's functions as operations."""
 
 import functools
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch.utils import _pytree as pytree
@@ -16,7 +16,7 @@ from ._rules import operation
 def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Call a function of PyTorch with traced arrays among its arguments, or in their lists and dictionaries."""
     name = getattr(function, "__name__", "")
-    if name.endswith("_") and not name.endswith("__"):
+    if name in _WRITES or (name.endswith("_") and not name.endswith("__")):
         return _written(args[0], _on_copy(function), args, kwargs)
     if kwargs.get("out") is not None:
         kwargs = dict(kwargs)
@@ -28,6 +28,14 @@ def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
             return _written(next(iter(bound.values())), function, (), bound)
         kwargs = bound
     return _result(namespace, function, args, kwargs)
+
+
+_WRITES: Final = frozenset(
+    ["__setitem__"]
+    + [f"__i{name}__" for name in ("add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow")]
+    + [f"__i{name}__" for name in ("rshift", "sub", "truediv", "xor")]
+)
+"""Operators that write into their first argument."""
 
 
 def _result(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
