@@ -552,9 +552,8 @@ def test_constants_for_a_transformation_can_be_converted(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["numpy", "jax", "dask", "torch"])
-@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
-def test_tensors_from_outside_of_what_torch_traces_can_be_converted(transform: Any, target: str) -> None:
-    """They have values, though PyTorch hands over no memory while it traces others."""
+@pytest.mark.parametrize("transform", [autodiff.grad, vmap.vmap], ids=["grad", "vmap"])
+def test_tensors_from_outside_of_what_is_traced_can_be_converted(transform: Any, target: str) -> None:
     outside = torch.tensor([3.0, 4.0], dtype=torch.float64)
     found = []
 
@@ -562,7 +561,7 @@ def test_tensors_from_outside_of_what_torch_traces_can_be_converted(transform: A
         found.append(convert(outside, target))
         return torch.sum(x)
 
-    transform(function)(torch.ones(3, 2) if transform is torch.func.vmap else torch.ones(2))
+    transform(function)(torch.ones(3, 2) if transform is vmap.vmap else torch.ones(2))
     assert xpand.library_name(xpand.array_namespace(found[0])) == target
     np.testing.assert_array_equal(to_numpy(convert(found[0], "numpy")), [3.0, 4.0])
 

@@ -122,7 +122,7 @@ def test_pytorch_uncoalesced_and_its_derivative() -> None:
     values = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
     x = torch.sparse_coo_tensor(torch.tensor([[0, 0, 1], [1, 1, 0]]), values, (2, 2), check_invariants=True)
     a = sparse.from_native(x.detach())
-    assert not a.is_unique
+    assert a.is_unique
     assert torch.equal(a.todense(), x.detach().to_dense())
     sparse.from_native(x).todense().square().sum().backward()
     assert torch.equal(values.grad, torch.tensor([6.0, 6.0, 8.0]))

@@ -6,7 +6,7 @@ from array_api_compat.torch import *
 from array_api_compat.torch import __all__ as _compat_all
 
 from .._renamed import missing_from as _missing_from
-from . import _mapping as _mapping, _switches as _switches
+from . import _switches as _switches
 from ._binary import *
 from ._creation import *
 from ._dtypes import *

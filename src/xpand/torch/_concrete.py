@@ -23,23 +23,26 @@ def is_concrete(x: Array) -> bool:
     """Return whether the values of a tensor can be read now."""
     if is_traced() or x.is_meta:
         return False
-    return type(x) in _WITH_VALUES and not private.is_wrapped(x)
+    return type(x) in _WITH_VALUES and debug_unwrap(x) is x
 
 
 def holds_at_some_level(test: Callable[[Array], bool], x: Array) -> bool:
     """Return whether a test is True for an array, or for one that levels of torch.func wrap as this array."""
-    with private.unobserved():
-        while not test(x):
-            if not private.is_wrapped(x):
-                return False
-            x = debug_unwrap(x, recurse=False)
+    while not test(x):
+        below = debug_unwrap(x, recurse=False)
+        if below is x:
+            return False
+        x = below
     return True
 
 
 def without_grad(x: Array) -> Array:
     """Remove the outer wrappers of derivatives: torch.func.grad wraps all arrays that it traces, even integers."""
-    while not is_traced() and private.is_grad_wrapped(x):
-        x = debug_unwrap(x, recurse=False)
+    while not is_traced():
+        below = debug_unwrap(x, recurse=False)
+        if below is x or below.ndim != x.ndim:  # a wrapper of `vmap` hides an axis
+            break
+        x = below
     return x
 
 

@@ -38,9 +38,8 @@ def is_all_false(condition: Array) -> bool:
     """Return whether a boolean array is known to be False everywhere, in all lanes of a batch."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # reading it would wait for the device
         return False
-    with private.unobserved():
-        condition = debug_unwrap(condition)
-        return is_concrete(condition) and not bool(condition.any())
+    condition = debug_unwrap(condition)
+    return is_concrete(condition) and not bool(condition.any())
 
 
 def with_derivatives(plain: Array, other: Array) -> Array:

@@ -10,7 +10,6 @@ import torch
 
 from xpand import is_concrete, torch as xp
 from xpand.extend import LibraryArray as Array, Namespace
-from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer, exported as export, from_pointer as pointed
 from xpand_extensions.convert._dtypes import copy_needed, has_gradient, integer_of, is_short, no_dtype, no_values
 
@@ -28,14 +27,6 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
             "convert: x is a sparse tensor, which is stored in several arrays; convert each of them, or the container "
             "`sparse.from_native(x)`"
         )
-    if private.are_levels_active():
-        # Inside torch.func, PyTorch exports no memory, not even that of captured tensors.
-        with private.without_levels():
-            return _exported(x, to_host or x.is_cpu, copy)
-    return _exported(x, to_host, copy)
-
-
-def _exported(x: Any, to_host: bool, copy: bool | None) -> Any:
     if x.is_conj() or x.is_neg():  # the memory has the values without the sign
         if copy is False:
             raise copy_needed("the values are conjugated or negated only when they are read")

@@ -65,7 +65,7 @@ def wait(x: Any, /) -> None:
 
 def free(x: Any, /) -> bool:
     # Only strided tensors have a storage. The graph of a derivative may use the memory of a differentiated tensor.
-    if x.layout is not torch.strided or x.requires_grad or private.is_view(x) or type(x) is not torch.Tensor:
+    if x.layout is not torch.strided or x.requires_grad or type(x) is not torch.Tensor:
         return False
     storage = x.untyped_storage()
     # Memory of another library can't be freed. Two uses are expected: the tensor's, and that of `storage`.

@@ -12,9 +12,8 @@ from typing import Any, Final
 import numpy as np
 import torch
 
-from xpand import namespace
+from xpand import is_concrete, namespace
 from xpand.extend import Device, DType, LibraryArray as Array, Namespace, default_dtype
-from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand.torch._dtypes import SIGNED
 from xpand_extensions.generic import random as generics
@@ -43,7 +42,7 @@ def _is_on_host(key: Array) -> bool:
     """Return whether NumPy can compute the numbers of a key, now or when a compiled program runs."""
     if key.device.type != "cpu":
         return False
-    return is_traced() or is_plain(key) or not private.is_wrapped(key)
+    return is_traced() or is_plain(key) or is_concrete(key)
 
 
 def _made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:

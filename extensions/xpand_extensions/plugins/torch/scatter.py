@@ -225,7 +225,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
             return _added(table, index, values, operation)
         if len(table) < _FEW * len(index) or not is_concrete(index):
             return _added_to(table.to(wide), index, values, operation).to(table.dtype)
-        rows, inverse = torch.unique(without_grad(index), return_inverse=True)
+        rows, inverse = torch.unique(index, return_inverse=True)
         sums = _added_to(values.new_zeros((len(rows), table.shape[1]), dtype=wide), inverse, values, operation)
         return _added(table, rows, sums.to(table.dtype), "add")
     if operation == "multiply" and not is_concrete(values):

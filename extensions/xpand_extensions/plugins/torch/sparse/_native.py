@@ -5,7 +5,6 @@ from typing import Any, Final
 
 import torch
 
-from xpand.torch import _private as private
 from xpand_extensions.sparse import _native as native
 from xpand_extensions.sparse._containers import COO, CSC, CSR, Sparse
 from xpand_extensions.sparse._convert import Format
@@ -48,12 +47,10 @@ def from_native(x: Any) -> Sparse:
 
 
 def _from_coo(x: Any) -> COO:
-    if not x.is_coalesced() and x.requires_grad:
-        x = x.coalesce()  # `_values` has no derivative
-    coalesced = x.is_coalesced()
-    indices, values = (x.indices(), x.values()) if coalesced else (private.sparse_indices(x), private.sparse_values(x))
-    static = (tuple(x.shape[: x.sparse_dim()]), coalesced, coalesced, x.dense_dim())
-    return COO._of(values, tuple(indices.unbind(0)), static)
+    x = x.coalesce()  # only then PyTorch gives access to the indices
+    return COO._of(
+        x.values(), tuple(x.indices().unbind(0)), (tuple(x.shape[: x.sparse_dim()]), True, True, x.dense_dim())
+    )
 
 
 def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:

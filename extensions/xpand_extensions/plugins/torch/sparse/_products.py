@@ -12,7 +12,6 @@ import torch
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
 from xpand.torch._concrete import without_grad
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions._optional import import_if_usable
@@ -103,14 +102,11 @@ def _as_numpy(x: Array) -> Any:
 
 
 def are_concrete(*arrays: Array) -> bool:
-    return all(is_concrete(x) or is_concrete(_unwrapped(x)) for x in arrays)
+    return all(is_concrete(_unwrapped(x)) for x in arrays)
 
 
 def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
-    if not private.are_levels_active():
-        return function(*map(_unwrapped, arrays))
-    with private.without_levels():
-        return function(*map(_unwrapped, arrays))
+    return function(*map(_unwrapped, arrays))
 
 
 def _unwrapped(x: Array) -> Array:
@@ -120,8 +116,7 @@ def _unwrapped(x: Array) -> Array:
 
 @forwards_to(generic_assembly)
 def csr_assembly(rows: Array, columns: Array, /, **options: Any) -> CSRAssembly:
-    if _host is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
+    if _host is None or not (is_plain(rows, columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
-    # Inside torch.func's transformations, NumPy can't read the memory of any tensor.
-    found = eagerly(lambda *each: _host.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
+    found = _host.csr_assembly(rows.numpy(), columns.numpy(), **options)
     return CSRAssembly(*[torch.from_numpy(x) for x in found])
