@@ -128,6 +128,10 @@ count_modes: Callable[[], int] = _function("torch._C:_len_torch_dispatch_stack")
 """Count the active modes that handle operations, such as traces. Public: none."""
 
 
+TorchDispatchMode: Any = _class("torch.utils._python_dispatch:TorchDispatchMode")
+"""The class of modes that see all operations. Public: none; PyTorch's documentation uses this one."""
+
+
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
 def is_graph_mode_active() -> bool:
     """Return whether this thread makes a graph, or uses tensors without values.

@@ -1,11 +1,13 @@
 """Traced arrays over PyTorch: real tensors, so that PyTorch's own functions and modules accept them.
 
 PyTorch hands a call of any of its functions with such an array to `__torch_function__` (`_protocol.py`). A function
-that the standard has, too, becomes its operation (`_known.py`). Any other function is one operation (`_calls.py`),
+that the standard has, too, becomes its operation (`known/`). Any other function is one operation (`_calls.py`),
 whose rules (`_rules.py`) PyTorch's own derivatives and `torch.vmap` provide.
 """
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, Final
 
 import torch
 
@@ -14,6 +16,7 @@ from xpand_extensions.tracing._core import TracedArray, TracedError
 from ._functions import traced_apply
 from ._protocol import torch_function
 from ._reverse import Recorded
+from .known.elementwise import promoted
 
 _EMPTY = torch.empty(0, device="meta")
 
@@ -27,13 +30,42 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         "__new__": _new,
         "__torch_dispatch__": classmethod(_refuse),
         "__torch_function__": classmethod(torch_function),
+        "_graphed": None,  # the tangent of the array, and its tensor in PyTorch's graph
         "shape": property(lambda x: torch.Size(x._trace.shape(x))),
         "size": torch.Tensor.size,
     }
+    for name in _PROMOTING:
+        methods[name] = _promoting(methods[name])
     namespace.linearizer = Recorded
     namespace.operations["stop_gradient"].function = torch.Tensor.detach
     traced_apply()
     return type("TracedArray", (base, torch.Tensor), methods)
+
+
+_PROMOTING: Final = [
+    f"__{reflected}{name}__"
+    for reflected in ("", "r")
+    for name in ("add", "sub", "mul", "truediv", "pow", "mod", "floordiv")
+] + [f"__{name}__" for name in ("lt", "le", "gt", "ge", "eq", "ne")]
+
+
+def _promoting(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """Make an operator that combines data types as PyTorch's: arrays without axes count less."""
+
+    @functools.wraps(operator)
+    def promoting(self: Any, other: Any) -> Any:
+        mine = self._value.dtype
+        if isinstance(other, TracedArray):
+            theirs = other._value.dtype
+        elif type(other) is float or not isinstance(other, torch.Tensor):
+            theirs = mine if mine.is_floating_point or type(other) not in (float, complex) else None
+        else:
+            theirs = other.dtype
+        if theirs is not mine:
+            self, other = promoted(self, other)
+        return operator(self, other)
+
+    return promoting
 
 
 def _new(cls: Any, *args: Any) -> Any:

@@ -9,10 +9,13 @@ from typing import Any
 import torch
 from torch.utils import _pytree as pytree
 
+from ._generators import Draws, generators
+
 
 def is_floating(x: Any) -> bool:
     """Return whether an array has derivatives."""
-    return bool(x.dtype.is_floating_point or x.dtype.is_complex)
+    dtype = x.dtype
+    return bool(dtype.is_floating_point or dtype.is_complex)
 
 
 def conj(x: torch.Tensor) -> torch.Tensor:
@@ -20,8 +23,22 @@ def conj(x: torch.Tensor) -> torch.Tensor:
     return x.conj().resolve_conj() if x.is_complex() else x
 
 
+_CONTAINERS = (list, tuple, dict)
+
+
+def flattened(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """Return the leaves and the structure of a function's arguments, which often contain no containers."""
+    leaves = [*args, *kwargs.values()] if kwargs else list(args)
+    for x in leaves:
+        if isinstance(x, _CONTAINERS):
+            return pytree.tree_flatten((tuple(args), kwargs))
+    return leaves, tuple(kwargs)
+
+
 class Call:
     """A function of tensors, with all its arguments but some tensors."""
+
+    __slots__ = ("count", "function", "leaves", "name", "positions", "result", "state", "structure", "watched")
 
     def __init__(self, function: Callable[..., Any], leaves: list[Any], structure: Any, positions: list[int]) -> None:
         """Take the leaves of the arguments, their structure, and the positions of the missing tensors."""
@@ -29,27 +46,48 @@ class Call:
         self.name = getattr(function, "__name__", "function")
         self.result: Any = None
         """The structure of the result, its leaves other than tensors, and which leaves are tensors."""
+        self.state: Sequence[Any] = ()
+        """The states of the generators before the call, if it draws random numbers and is watched."""
+        self.watched = False
+        """Whether the call may be evaluated again."""
+        self.count = 0
+        """The number of results, where it was needed."""
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Call the function with the missing tensors."""
         leaves = list(self.leaves)
         for i, x in zip(self.positions, xs):
             leaves[i] = x
-        args, kwargs = pytree.tree_unflatten(leaves, self.structure)
-        found, structure = pytree.tree_flatten(self.function(*args, **kwargs))
-        which = [isinstance(x, torch.Tensor) for x in found]
-        self.result = structure, [None if each else x for x, each in zip(found, which)], which
-        return tuple(x for x, each in zip(found, which) if each)
+        if type(self.structure) is tuple:
+            names = self.structure
+            count = len(leaves) - len(names)
+            found = self.function(*leaves[:count], **dict(zip(names, leaves[count:])))
+        else:
+            args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+            found = self.function(*args, **kwargs)
+        if isinstance(found, torch.Tensor):
+            self.result = None, (None,), (True,)
+            return (found,)
+        parts, structure = pytree.tree_flatten(found)
+        which = tuple([isinstance(x, torch.Tensor) for x in parts])
+        self.result = structure, [None if each else x for x, each in zip(parts, which)], which
+        return tuple(x for x, each in zip(parts, which) if each)
 
     def packed(self, arrays: Iterable[Any]) -> Any:
         """Make the function's result from its tensors."""
         structure, others, which = self.result
         rest = iter(arrays)
+        if structure is None:
+            return next(rest)
         return pytree.tree_unflatten([next(rest) if each else x for x, each in zip(others, which)], structure)
 
     def constants(self) -> list[torch.Tensor]:
         """List the tensors that are arguments of the function, but not of the call."""
         return [x for x in self.leaves if isinstance(x, torch.Tensor)]
+
+    def generators(self) -> list[torch.Generator]:
+        """List the generators that the function may draw from."""
+        return generators(self.leaves)
 
     def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> "Call":
         """Return the call with other tensors in place of its constants."""
@@ -57,12 +95,12 @@ class Call:
         return Call(self.function, leaves, self.structure, self.positions)
 
     def again(self) -> "Call":
-        """Return the call for a second evaluation, which must not change its constants."""
-        return self.with_constants(torch.clone) if self.name in STATEFUL else self
+        """Return the call for a second evaluation, which must not change its constants, such as running means."""
+        return self.with_constants(torch.clone)
 
-
-STATEFUL = frozenset({"batch_norm", "instance_norm"})
-"""Functions that change some of their arguments, such as running means."""
+    def __repr__(self) -> str:
+        options = [x for x in self.leaves if x is not None and not isinstance(x, torch.Tensor)]
+        return f"{self.name}({', '.join(map(repr, options))})" if options else self.name
 
 
 class _Derived:
@@ -71,7 +109,8 @@ class _Derived:
     kind: str
 
     def __init__(self, call: Any, *given: Any) -> None:
-        self.call, self.given = call, given
+        self.call, self.given, self.state, self.watched = call, given, (), call.watched
+        self.count = 0
         self.name = f"{self.kind} of {call.name}"
 
     @property
@@ -87,6 +126,11 @@ class _Derived:
         found: list[torch.Tensor] = self.call.constants()
         return found
 
+    def generators(self) -> list[torch.Generator]:
+        """As for `Call`."""
+        found: list[torch.Generator] = self.call.generators()
+        return found
+
     def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         """As for `Call`."""
         return type(self)(self.call.with_constants(of), *self.given)
@@ -94,6 +138,9 @@ class _Derived:
     def again(self) -> Any:
         """As for `Call`."""
         return type(self)(self.call.again(), *self.given)
+
+    def __repr__(self) -> str:
+        return f"{self.kind} of {self.call}"
 
 
 def _filled(xs: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:
@@ -113,10 +160,9 @@ class Pull(_Derived):
         (wanted,) = self.given
         primals, cotangents = xs[: len(wanted)], xs[len(wanted) :]
         chosen = [i for i, each in enumerate(wanted) if each]
-        call = self.call.again()
 
         def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return tuple(x for x in call(*_filled(primals, chosen, given)) if is_floating(x))
+            return tuple(x for x in self.call(*_filled(primals, chosen, given)) if is_floating(x))
 
         _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
         return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
@@ -154,3 +200,33 @@ class Mapped(_Derived):
         over = torch.func.vmap(self.call, tuple(0 if each else None for each in mapped), randomness="different")
         found: tuple[torch.Tensor, ...] = over(*xs)
         return found
+
+
+class Seeded(_Derived):
+    """The call with the states of its generators as the first arguments.
+
+    A second evaluation draws the same numbers, and leaves the generators as they are.
+    """
+
+    kind = "seeded"
+
+    def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Call the function."""
+        count, is_again = self.given
+        found: tuple[torch.Tensor, ...]
+        if xs[0].device.type == "meta":
+            found = self.call(*xs[count:])
+        else:
+            with Draws(self.call.generators(), xs[:count], is_again):
+                found = self.call(*xs[count:])
+        return found
+
+    def again(self) -> Any:
+        """As for `Call`."""
+        return Seeded(self.call.again(), self.given[0], True)
+
+
+def repeated(call: Any) -> tuple[Any, list[Any]]:
+    """Return a call for a second evaluation, with the arguments that come before its own: states of generators."""
+    state = list(call.state)
+    return (Seeded(call.again(), len(state), True), state) if state else (call.again(), [])

@@ -4,12 +4,11 @@ import functools
 from typing import Any, Final
 
 import torch
-from torch.utils import _pytree as pytree
 
-from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind, snapshot
+from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind
 from xpand_extensions.tracing._views import check_writable, write
 
-from ._calls import Call
+from ._calls import Call, flattened
 from ._rules import operation
 
 
@@ -18,15 +17,17 @@ def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     name = getattr(function, "__name__", "")
     if name in _WRITES or (name.endswith("_") and not name.endswith("__")):
         return _written(args[0], _on_copy(function), args, kwargs)
-    if kwargs.get("out") is not None:
-        kwargs = dict(kwargs)
-        return _written(kwargs.pop("out"), function, args, kwargs)
-    if "inplace" in _parameters(function):
-        bound = dict(zip(_parameters(function), args)) | kwargs
+    code = getattr(function, "__code__", None)
+    inplace = None if code is None else _names_if_inplace(code)
+    if inplace is not None:
+        bound = dict(zip(inplace, args)) | kwargs
         args = ()
         if bound.pop("inplace", False):
             return _written(next(iter(bound.values())), function, (), bound)
         kwargs = bound
+    elif kwargs.get("out") is not None:
+        kwargs = dict(kwargs)
+        return _written(kwargs.pop("out"), function, args, kwargs)
     return _result(namespace, function, args, kwargs)
 
 
@@ -38,17 +39,26 @@ _WRITES: Final = frozenset(
 """Operators that write into their first argument."""
 
 
+@functools.cache
+def _names_if_inplace(code: Any) -> tuple[str, ...] | None:
+    """Return the names of the parameters of a function written in Python, if `inplace` is one."""
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    return names if "inplace" in names else None
+
+
 def _result(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    leaves, structure = pytree.tree_flatten((tuple(args), kwargs))
-    given = [bare(x) if isinstance(x, TracedArray) else x for x in leaves]
-    positions = [i for i, x in enumerate(given) if isinstance(x, TracedArray)]
-    fixed = [None if isinstance(x, TracedArray) else x for x in given]
-    call = Call(function, fixed, structure, positions)
-    if not positions:
-        found: Any = call()
-    else:
-        found = bind(operation(namespace), [snapshot(given[i]) for i in positions], {"call": call})
-    return call.packed(map(namespace.wrap, found))
+    leaves, structure = flattened(args, kwargs)
+    given, positions = [], []
+    for i, x in enumerate(leaves):
+        if isinstance(x, TracedArray):
+            leaves[i] = x = bare(x)
+            if isinstance(x, TracedArray):
+                leaves[i] = None
+                given.append(x)
+                positions.append(i)
+    call = Call(function, leaves, structure, positions)
+    found: Any = bind(operation(namespace), given, {"call": call}) if given else call()
+    return call.packed([namespace.wrap(x) for x in found])
 
 
 def _on_copy(method: Any) -> Any:
@@ -71,13 +81,6 @@ def _written(target: Any, function: Any, args: Any, kwargs: Any) -> Any:
         check_writable(target)
     write(target, found)
     return target
-
-
-@functools.cache
-def _parameters(function: Any) -> tuple[str, ...]:
-    """Return the names of the parameters of a function written in Python."""
-    code = getattr(function, "__code__", None)
-    return () if code is None else code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
 
 
 def traced_apply() -> None:

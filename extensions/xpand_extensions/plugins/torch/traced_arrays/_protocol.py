@@ -1,5 +1,6 @@
 """PyTorch's protocol for classes of tensors: what its functions, methods and attributes mean for traced arrays."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
@@ -7,18 +8,16 @@ import torch
 from xpand_extensions.tracing._core import TracedError
 
 from ._functions import called
-from ._known import KNOWN
+from .known import apply_known
 
 
 def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Apply a function, a method or an attribute of PyTorch. PyTorch calls this for arguments of the class `cls`."""
     namespace, kwargs = cls._namespace, kwargs or {}
-    known = KNOWN.get(func)
-    if known is not None:
-        found = known(namespace, *args, **kwargs)
-        if found is not NotImplemented:
-            return found
-    name = func.__name__
+    found = apply_known(namespace, func, args, kwargs)
+    if found is not NotImplemented:
+        return found
+    name: str = func.__name__
     if name == "__get__":
         return _attribute(args[0], func.__self__.__name__)
     if name in ("__set__", "__delete__"):
@@ -30,7 +29,8 @@ def _attribute(x: Any, name: str) -> Any:
     answer = _ATTRIBUTES.get(name)
     if answer is not None:
         return answer(x)
-    found = getattr(torch.empty(x.shape, dtype=x.dtype, device="meta"), name)
+    like: Any = torch.empty(x.shape, dtype=x.dtype, device="meta")
+    found = getattr(like, name)
     if not isinstance(found, torch.Tensor):
         return found
 
@@ -40,7 +40,7 @@ def _attribute(x: Any, name: str) -> Any:
     return called(type(x)._namespace, attribute, (x,), {})
 
 
-_ATTRIBUTES: Final = {
+_ATTRIBUTES: Final[dict[str, Callable[[Any], Any]]] = {
     "data": lambda x: x.detach(),
     "grad": lambda x: None,
     "grad_fn": lambda x: None,

@@ -8,6 +8,8 @@ import torch
 from xpand_extensions.tracing._core import Op, TracedArray, bind
 from xpand_extensions.tracing._reverse import Linearize
 
+from ._segments import mark
+
 
 class Recorded(Linearize):
     """The interpreter that linearizes, unless PyTorch's gradients are switched off.
@@ -30,6 +32,10 @@ class Recorded(Linearize):
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to the values, and record its derivative."""
+        if op.name != "torch":
+            for x in args:
+                if type(x) is self.array and x._graphed is not None:
+                    mark(x._graphed[0])
         if torch.is_grad_enabled():
             if not self.is_around_off or any(isinstance(self.plain(x), TracedArray) for x in args):
                 return super().process(op, args, params)

@@ -6,89 +6,67 @@ from typing import Any, Final
 import torch
 
 from xpand.torch import _private as private
-from xpand_extensions.tracing._core import Aval, Op, TracedArray, bare, bind
+from xpand_extensions.tracing._core import Aval, NonlinearError, Op, TracedArray, TracedError, aval_of, bare, bind
 from xpand_extensions.tracing._flow import pulled_back
 from xpand_extensions.tracing._reverse import opaque
 
-from ._calls import Mapped, Pull, Push, conj, is_floating
+from ._calls import Mapped, Pull, Push, Seeded, is_floating, repeated
+from ._generators import evaluated
+from ._segments import Across, Along, graphed
 
 
 def _run(*xs: torch.Tensor, call: Any) -> tuple[torch.Tensor, ...]:
+    return evaluated(call, *xs)
+
+
+def _program(*xs: torch.Tensor, call: Any) -> tuple[torch.Tensor, ...]:
     found: tuple[torch.Tensor, ...] = call(*xs)
     return found
+
+
+def _pulled(namespace: Any, call: Any, primals: Sequence[Any], wanted: Sequence[bool], cotangents: Any) -> list[Any]:
+    """Return the cotangents of all arguments, None for those that aren't wanted. The call has been evaluated before."""
+    again, state = repeated(call)
+    chosen = (*[False] * len(state), *wanted)
+    found = bind(operation(namespace), [*state, *primals, *cotangents], {"call": Pull(again, chosen)})
+    rest = iter(map(bare, found))
+    return [next(rest) if each else None for each in wanted]
 
 
 def _linearize(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     call = params["call"]
     nodes, primals = trace.taken_apart(args)
+    found = None if private.are_levels_active() else graphed(trace, call, args, nodes, primals)
+    if found is not None:
+        return found
     wanted = tuple(node is not None and is_floating(x) for node, x in zip(nodes, primals))
     nodes = [node if each else None for node, each in zip(nodes, wanted)]
-    own = None if any(map(_is_special, primals)) or private.are_levels_active() else _Graph(call, primals, wanted)
-    outs = tuple(map(bare, bind(op, primals, params))) if own is None else own.outs
+    call.watched = True
+    outs = tuple(map(bare, bind(op, primals, params)))
     floating = [is_floating(x) for x in outs]
 
     def back(*cotangents: Any) -> Any:
         given = [ct for ct, each in zip(cotangents, floating) if each]
-        if own is None or any(isinstance(ct, TracedArray) for ct in given):
-            found = iter(map(bare, bind(op, [*primals, *given], {"call": Pull(call, wanted)})))
-        else:
-            found = iter(own.pull(given))
-        return [next(found) if each else None for each in wanted]
+        return _pulled(trace.namespace, call, primals, wanted, given)
 
     def push(*tangents: Any) -> Any:
         has = tuple(t is not None and each for t, each in zip(tangents, wanted))
-        given = [t for t, each in zip(tangents, has) if each]
-        found = iter(list(bind(op, [*primals, *given], {"call": Push(call.again(), has)}))[len(outs) :])
+        again, state = repeated(call)
+        given = [*state, *primals, *(t for t, each in zip(tangents, has) if each)]
+        pushed = Push(again, (*[False] * len(state), *has))
+        found = iter(list(bind(operation(trace.namespace), given, {"call": pushed}))[len(outs) :])
         return [bare(next(found)) if each else None for each in floating]
 
     return opaque(trace, outs, nodes, back, push)
-
-
-def _is_special(x: Any) -> bool:
-    return isinstance(x, TracedArray) or (isinstance(x, torch.Tensor) and x.is_inference())
-
-
-class _Graph:
-    """PyTorch's own graph of one call, so that its pullback computes nothing twice."""
-
-    def __init__(self, call: Any, primals: Sequence[torch.Tensor], wanted: Sequence[bool]) -> None:
-        """Call the function."""
-        # If PyTorch differentiates the arguments or the constants, too, its graph continues to them.
-        self.is_part = torch.is_grad_enabled() and any(
-            isinstance(x, torch.Tensor) and x.requires_grad for x in (*primals, *call.constants())
-        )
-        with torch.enable_grad():
-            xs = [self.leaf(x) if each else x for x, each in zip(primals, wanted)]
-            made = call(*xs)
-        self.inputs = [x for x, each in zip(xs, wanted) if each]
-        self.results = [x for x in made if is_floating(x)]
-        self.outs = made if self.is_part else tuple(x.detach() for x in made)
-
-    def leaf(self, x: torch.Tensor) -> torch.Tensor:
-        """Return the argument as a tensor of its own, of which PyTorch takes derivatives."""
-        return x.view_as(x) if self.is_part and x.requires_grad else x.detach().requires_grad_()
-
-    def pull(self, cotangents: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Return the cotangents of the wanted arguments."""
-        pairs = [(x, conj(ct)) for x, ct in zip(self.results, cotangents) if x.requires_grad]
-        create = torch.is_grad_enabled() and (self.is_part or any(ct.requires_grad for ct in cotangents))
-        found = torch.autograd.grad(
-            [x for x, _ in pairs],
-            self.inputs,
-            [ct for _, ct in pairs],
-            create_graph=create,
-            retain_graph=True,
-            allow_unused=True,
-            materialize_grads=True,
-        )
-        return list(map(conj, found))
 
 
 def _forward(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     primals, tangents = trace.split(args)
     has = tuple(t is not None and is_floating(x) for x, t in zip(primals, tangents))
     given = [t for t, each in zip(tangents, has) if each]
-    found = list(map(bare, bind(op, [*primals, *given], {"call": Push(params["call"], has)})))
+    pushed = Push(params["call"], has)
+    found = list(map(bare, bind(op, [*primals, *given], {"call": pushed})))
+    params["call"].state = pushed.state
     count = (len(found) + sum(not is_floating(x) for x in found)) // 2
     moved = iter(found[count:])
     return tuple(trace.pair(x, next(moved) if is_floating(x) else None) for x in found[:count])
@@ -97,38 +75,153 @@ def _forward(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) ->
 def _batch(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     mapped = tuple(map(trace.owns, args))
     values = [x._value if each else bare(x) for x, each in zip(args, mapped)]
-    found = bind(op, values, {"call": Mapped(params["call"], mapped)})
+    over = Mapped(params["call"], mapped)
+    try:
+        found = bind(op, values, {"call": over})
+    except (RuntimeError, NotImplementedError) as error:
+        raise _for_lanes(params["call"], error) from error
+    params["call"].state = over.state
     return tuple(trace.namespace.array(trace, bare(x)) for x in found)
 
 
+def _for_lanes(call: Any, error: Exception) -> Exception:
+    """Say what to write in place of a function that PyTorch can't apply to all lanes of a map."""
+    message = str(error)
+    if "in-place arithmetic" in message or "inplace" in message:
+        fix = "it writes to an array that all lanes share, such as a running mean: make this an argument with lanes"
+    elif "dynamic" in message or "data-dependent" in message or ".item()" in message:
+        fix = "the shape or the branch depends on values, which differ between lanes: use `where` or a fixed size"
+    else:
+        return error
+    return TracedError(f"vmap of torch's {call.name}: {fix}; PyTorch says: {message.splitlines()[0]}")
+
+
 def _tape(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    call = params["call"]
+    active = [trace.owns(x) for x in args]
+    if not _is_linear(call, [x._value if each else bare(x) for x, each in zip(args, active)], active):
+        raise NonlinearError(
+            f"{trace.what}: torch's {call.name} is not linear in the arrays in which the function must be linear"
+        )
+
     def pulled(namespace: Any, primals: Any, active: tuple[bool, ...], params: dict[str, Any]) -> Any:
-        call = params["call"]
+        call.watched = True
         outs = tuple(map(bare, bind(op, primals, params)))
+        call.count = len(outs)
         floating = [is_floating(x) for x in outs]
 
         def back(*cotangents: Any) -> Any:
             given = [ct for ct, each in zip(cotangents, floating) if each]
-            found = iter(map(bare, bind(op, [*primals, *given], {"call": Pull(call, active)})))
-            return [next(found) if each else None for each in active]
+            return _pulled(namespace, call, primals, active, given)
 
         return outs, back
 
     return pulled_back(trace, op, args, params, pulled)
 
 
-def _shape(namespace: Any, *avals: Any, call: Any) -> tuple[Aval, ...]:
+def _is_linear(call: Any, args: Sequence[Any], active: Sequence[bool]) -> bool:
+    """Return whether a call is linear in some arguments at random points. Those without values are random, too."""
+    if isinstance(call, (Along, Across)):
+        return True
+    generator = torch.Generator().manual_seed(0)
+
+    def random(x: Any) -> torch.Tensor:
+        shape, device = tuple(x.shape), x.device or "cpu"
+        if not is_floating(x):
+            return torch.zeros(shape, dtype=x.dtype, device=device)
+        return torch.randn(shape, generator=generator, dtype=x.dtype).to(device)
+
+    fixed = [random(x) if each or isinstance(x, (TracedArray, Aval)) else x for x, each in zip(args, active)]
+    other = [random(x) if each else x for x, each in zip(fixed, active)]
+    again, _ = repeated(call)
+
+    def at(of: Any) -> Any:
+        with torch.random.fork_rng(devices=[]), torch.no_grad():
+            torch.default_generator.manual_seed(0)
+            return again(*[of(x, y) if each else x for x, y, each in zip(fixed, other, active)])
+
+    xs, ys, sums = at(lambda x, y: x), at(lambda x, y: y), at(lambda x, y: x - 2 * y)
+    return all(
+        x.shape == z.shape and is_floating(z) and torch.allclose(x - 2 * y, z, rtol=1e-3, atol=1e-3 * _size(x, y))
+        for x, y, z in zip(xs, ys, sums)
+    )
+
+
+def _size(*xs: torch.Tensor) -> float:
+    return max((float(x.abs().max()) for x in xs if x.numel()), default=0.0)
+
+
+class _Watch(private.TorchDispatchMode):  # type: ignore[misc]
+    """Notes whether operations draw random numbers."""
+
+    is_random = False
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if torch.Tag.nondeterministic_seeded in func.tags:
+            self.is_random = True
+        return func(*args, **(kwargs or {}))
+
+
+def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
+    """Return the shapes of the results of a call, and whether it draws random numbers."""
+    if isinstance(call, Seeded):
+        return _abstract(call.call, avals[call.given[0] :])
+    if isinstance(call, Pull):
+        return tuple(aval_of(x) for x, each in zip(avals, call.given[0]) if each), False
+    if isinstance(call, Push):
+        outs, is_random = _abstract(call.call, avals[: len(call.given[0])])
+        return (*outs, *(aval_of(x) for x in outs if is_floating(x))), is_random
     meta = [torch.empty(tuple(x.shape), dtype=x.dtype, device="meta") for x in avals]
     device = next((x.device for x in avals), None)
     abstract = call.with_constants(lambda x: x.detach().to("meta"))
-    with torch.no_grad():
-        found = abstract(*meta)
+    try:
+        with torch.no_grad(), _Watch() as watch:
+            found = abstract(*meta)
+    except (RuntimeError, NotImplementedError) as error:
+        message = str(error)
+        if not any(each in message for each in ("meta tensor", "Meta tensor", "data-dependent", "'Meta'")):
+            raise
+        raise TracedError(
+            f"torch's {call.name}: its result depends on the values of an array, which are not known while a function "
+            "is traced; use `xp.where`, a fixed size, or `cond` and `while_loop` of `xpand_extensions.control_flow`, "
+            f"or call it outside of the compiled function; PyTorch says: {message.splitlines()[0]}"
+        ) from error
     call.result = abstract.result
-    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in found)
+    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in found), watch.is_random
+
+
+def _shape(namespace: Any, *avals: Any, call: Any) -> tuple[Aval, ...]:
+    return _abstract(call, avals)[0]
+
+
+def _stage(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    call, namespace = params["call"], trace.namespace
+    inputs = list(map(trace.atom, args))
+    avals, is_random = _abstract(call, [aval_of(x.aval if hasattr(x, "aval") else x) for x in inputs])
+    if not is_random or isinstance(call, Seeded):
+        return trace.equation(program(namespace, _has_effects(call)), inputs, params, avals)
+    states = []
+    for i, source in enumerate(call.generators()):
+        state = source.get_state()
+        aval = Aval(tuple(state.shape), state.dtype, state.device)
+        given = {"call": call, "number": i}
+        states.append(trace.equation(_state(namespace), [inputs[0]], given, aval))
+    call.state = states
+    inputs = [*map(trace.atom, states), *inputs]
+    seeded = Seeded(call, len(states), False)
+    return trace.equation(program(namespace, True), inputs, {"call": seeded}, avals)
+
+
+STATEFUL: Final = frozenset({"batch_norm", "instance_norm"})
+"""PyTorch's functions that may change some of their arguments: running means."""
+
+
+def _has_effects(call: Any) -> bool:
+    return call.name in STATEFUL
 
 
 def _depends(on: Sequence[bool], *, call: Any) -> tuple[bool, ...]:
-    return (any(on),) * sum(call.result[2])
+    return (any(on),) * int(call.count)
 
 
 _OVERRIDES: Final = {
@@ -145,5 +238,39 @@ def operation(namespace: Any) -> Op:
     found: Op | None = namespace.operations.get("torch")
     if found is None:
         found = namespace.operation("torch", _run)
-        found.overrides, found.shape, found.result = _OVERRIDES, _shape, tuple
+        found.overrides, found.shape, found.result = _OVERRIDES | {"stage": _stage}, _shape, tuple
+    return found
+
+
+def program(namespace: Any, has_effects: bool) -> Op:
+    """Return the operation of graphs, which doesn't watch generators."""
+    name = "torch_with_effects" if has_effects else "torch_call"
+    found: Op | None = namespace.operations.get(name)
+    if found is None:
+        found = namespace.operation(name, _program)
+        found.overrides, found.shape, found.result, found.effects = _OVERRIDES, _shape, tuple, has_effects
+    return found
+
+
+def _read_state(x: torch.Tensor, *, call: Any, number: int) -> torch.Tensor:
+    state: torch.Tensor = call.generators()[number].get_state()
+    return state
+
+
+def _state_of_lanes(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    return bind(op, [trace.plain(x) for x in args], params)
+
+
+def _shape_of_state(namespace: Any, x: Any, *, call: Any, number: int) -> Aval:
+    state = call.generators()[number].get_state()
+    return Aval(tuple(state.shape), state.dtype, state.device)
+
+
+def _state(namespace: Any) -> Op:
+    """Return the operation that reads the state of a generator when a program runs. Its array is only for order."""
+    found: Op | None = namespace.operations.get("torch_state")
+    if found is None:
+        found = namespace.operation("torch_state", _read_state)
+        found.shape, found.effects, found.constant = _shape_of_state, True, "the state of a generator"
+        found.overrides = {"batch": _state_of_lanes}
     return found
