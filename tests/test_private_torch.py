@@ -16,6 +16,7 @@ import xpand_extensions
 from xpand import UnsupportedError, torch as xp
 from xpand.torch import _private as private
 from xpand_extensions.devices import free
+from xpand_extensions.jit import jit
 
 X = torch.eye(2, dtype=torch.float64) + 0.5
 INDEX = torch.tensor([0, 0])
@@ -26,6 +27,7 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "in_forward_mode": lambda: xp.linalg.slogdet(X),
     "count_uses": lambda: free(torch.ones(3)),
     "count_modes": lambda: xpand.is_concrete(X),
+    "watched": lambda: jit(torch.nn.functional.dropout)(X),
     "is_graph_mode_active": lambda: make_fx(lambda x: x if xpand.is_concrete(x) else 2.0 * x)(X),
 }
 """One line for each name, which needs it."""
@@ -36,6 +38,7 @@ NOTHING_BREAKS = {
     "missing": "not a name of PyTorch's",
     "missing_class": "not a name of PyTorch's",
     "F": "not a name of PyTorch's",
+    "T": "not a name of PyTorch's",
 }
 
 

@@ -22,6 +22,7 @@ from .._errors import UnsupportedError
 from ..typing import LibraryArray as Array
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 TESTED: Final = ("2.11.0", "2.13.0", "2.15.0")
 """The releases of PyTorch with which all names were tested."""
@@ -128,8 +129,26 @@ count_modes: Callable[[], int] = _function("torch._C:_len_torch_dispatch_stack")
 """Count the active modes that handle operations, such as traces. Public: none."""
 
 
-TorchDispatchMode: Any = _class("torch.utils._python_dispatch:TorchDispatchMode")
-"""The class of modes that see all operations. Public: none; PyTorch's documentation uses this one."""
+@cache
+def _watch() -> Any:
+    class Watch(_look_up("torch.utils._python_dispatch:TorchDispatchMode")):  # type: ignore[misc]
+        is_random = False
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            self.is_random |= torch.Tag.nondeterministic_seeded in func.tags
+            return func(*args, **(kwargs or {}))
+
+    return Watch
+
+
+@_needs("torch.utils._python_dispatch:TorchDispatchMode")
+def watched(function: Callable[[], T]) -> tuple[T, bool]:
+    """Call a function; return its result, and whether it draws random numbers.
+
+    Public: none, though PyTorch's documentation derives modes from this class.
+    """
+    with _watch()() as watch:
+        return function(), watch.is_random
 
 
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import torch
-from torch.utils import _pytree as pytree
+
+from xpand import trees
 
 from ._generators import Draws, generators
 
@@ -31,7 +32,7 @@ def flattened(args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], A
     leaves = [*args, *kwargs.values()] if kwargs else list(args)
     for x in leaves:
         if isinstance(x, _CONTAINERS):
-            return pytree.tree_flatten((tuple(args), kwargs))
+            return trees.flatten((tuple(args), kwargs))
     return leaves, tuple(kwargs)
 
 
@@ -63,12 +64,12 @@ class Call:
             count = len(leaves) - len(names)
             found = self.function(*leaves[:count], **dict(zip(names, leaves[count:])))
         else:
-            args, kwargs = pytree.tree_unflatten(leaves, self.structure)
+            args, kwargs = trees.unflatten(self.structure, leaves)
             found = self.function(*args, **kwargs)
         if isinstance(found, torch.Tensor):
             self.result = None, (None,), (True,)
             return (found,)
-        parts, structure = pytree.tree_flatten(found)
+        parts, structure = trees.flatten(found)
         which = tuple([isinstance(x, torch.Tensor) for x in parts])
         self.result = structure, [None if each else x for x, each in zip(parts, which)], which
         return tuple(x for x, each in zip(parts, which) if each)
@@ -79,7 +80,7 @@ class Call:
         rest = iter(arrays)
         if structure is None:
             return next(rest)
-        return pytree.tree_unflatten([next(rest) if each else x for x, each in zip(others, which)], structure)
+        return trees.unflatten(structure, [next(rest) if each else x for x, each in zip(others, which)])
 
     def constants(self) -> list[torch.Tensor]:
         """List the tensors that are arguments of the function, but not of the call."""

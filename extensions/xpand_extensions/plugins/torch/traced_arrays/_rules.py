@@ -151,17 +151,6 @@ def _size(*xs: torch.Tensor) -> float:
     return max((float(x.abs().max()) for x in xs if x.numel()), default=0.0)
 
 
-class _Watch(private.TorchDispatchMode):  # type: ignore[misc]
-    """Notes whether operations draw random numbers."""
-
-    is_random = False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if torch.Tag.nondeterministic_seeded in func.tags:
-            self.is_random = True
-        return func(*args, **(kwargs or {}))
-
-
 def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
     """Return the shapes of the results of a call, and whether it draws random numbers."""
     if isinstance(call, Seeded):
@@ -175,8 +164,8 @@ def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
     device = next((x.device for x in avals), None)
     abstract = call.with_constants(lambda x: x.detach().to("meta"))
     try:
-        with torch.no_grad(), _Watch() as watch:
-            found = abstract(*meta)
+        with torch.no_grad():
+            found, is_random = private.watched(lambda: abstract(*meta))
     except (RuntimeError, NotImplementedError) as error:
         message = str(error)
         if not any(each in message for each in ("meta tensor", "Meta tensor", "data-dependent", "'Meta'")):
@@ -187,7 +176,7 @@ def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
             f"or call it outside of the compiled function; PyTorch says: {message.splitlines()[0]}"
         ) from error
     call.result = abstract.result
-    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in found), watch.is_random
+    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in found), is_random
 
 
 def _shape(namespace: Any, *avals: Any, call: Any) -> tuple[Aval, ...]:
