@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final, NoReturn, TypeVar
 
-from xpand import array_namespace, is_concrete, is_cupy_array, namespace, to_device as own_to_device, trees
+from xpand import (
+    array_namespace,
+    is_concrete,
+    is_cupy_array,
+    is_torch_array,
+    namespace,
+    to_device as own_to_device,
+    trees,
+)
 from xpand.extend import Array, Device, Namespace, checks, describe
 
 from .._dispatch import pluggable
@@ -130,8 +138,8 @@ def on_host(x: Array) -> Any:
     xp, host = array_namespace(x), namespace("numpy")
     if xp is host:
         return x
-    if is_cupy_array(x):  # has no device for the host
-        return own_to_device(x, "cpu")
+    if is_cupy_array(x) or is_torch_array(x):  # their default devices need not be the host
+        return host.asarray(own_to_device(x, "cpu"))
     return host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
 
