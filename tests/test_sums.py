@@ -170,7 +170,6 @@ def test_means(library: Library, name: str, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "float16", "bfloat16"])
 @pytest.mark.parametrize("name", READS)
 @unless(lambda library, name, dtype: does_not_apply(library, name, dtype))
-@unless(lambda library: library.id.startswith("torch"))  # its derivatives of reads are its own
 def test_gradients_of_reads(library: Library, name: str, dtype: str) -> None:
     checked(library, READS[name], dtype, number_for(library))
 
