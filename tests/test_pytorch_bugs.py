@@ -77,7 +77,6 @@ RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
     },
     "The second derivative of `sinc` at 0": lambda: {"-3.29": mpmath.diff(lambda x: mpmath.sinc(mpmath.pi * x), 0, 2)},
     "A scalar dividend has no derivative": lambda: {"-1": mpmath.diff(lambda x: 5 - x * mpmath.floor(5 / x), 3)},
-    "`checkpoint` does not work under `torch.func`": lambda: {"0.54": mpmath.cos(1)},
     "`polygamma` has nine digits": lambda: {"1.6449340668482264": mpmath.polygamma(1, 1)},
     "`digamma` loses digits near its zero": lambda: {"-3.110625123034165e-05": mpmath.digamma(1.4616)},
     "`gammainc` has nine digits, and no derivative in its first argument": lambda: {

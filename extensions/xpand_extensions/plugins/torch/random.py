@@ -212,10 +212,9 @@ def uniform(
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
-    # Use at least one axis: PyTorch can't compute with numbers if `vmap` has no lanes (docs/pytorch-bugs.md).
-    drawn = bits(key, shape or (1,), unsigned).view(signed)
+    drawn = bits(key, shape, unsigned).view(signed)
     u = ((drawn >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
-    return _scaled(key, u.reshape(*key.shape[:-1], *shape), minval, maxval)
+    return _scaled(key, u, minval, maxval)
 
 
 # One operation of a graph: PyTorch's compiler would repeat its many steps at each use of the result.
@@ -232,7 +231,7 @@ def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     if dtype in _NORMAL and _is_on_host(key):
         return _made_on_host(key, shape, dtype, _NORMAL[dtype])
-    return generic.normal(key, shape or (1,), dtype).reshape(*key.shape[:-1], *shape)
+    return generic.normal(key, shape, dtype)
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:
