@@ -29,8 +29,7 @@ def checking_leaks() -> Iterator[None]:
 
     A traced array that a function stores in a list or an attribute raises an error when it is used later. In this
     context, it raises an error even if it is never used. On JAX this is `jax.checking_leaks`, which checks after each
-    call. Arrays that xpand traces must have no references at the end of the block. PyTorch's own traced tensors are not
-    checked.
+    call. Arrays that xpand traces must have no references at the end of the block.
 
     Raises:
         LeakedArrayError: At the end of the block, with the names of the transformations.

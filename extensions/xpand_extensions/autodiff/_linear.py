@@ -151,7 +151,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     Returns:
         The output and the derivative; with `has_aux`, followed by the auxiliary data. The derivative takes a direction
         like each argument and returns a tree like the output. It is itself a tree, of its residuals, so `jit` and
-        `vmap` can take and return it, except on PyTorch.
+        `vmap` can take and return it.
 
     Raises:
         TypeError: Arguments are not arrays. The derivative raises it for directions of another structure or data type.

@@ -102,7 +102,7 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     Returns:
         The output and the pullback; with `has_aux`, followed by the auxiliary data. The pullback takes a tree like the
         output and returns a tuple with a tree like each argument. It is itself a tree, of its residuals, so `jit` and
-        `vmap` can take and return it, except on PyTorch.
+        `vmap` can take and return it.
 
     Raises:
         TypeError: Arguments are not arrays; or (`UnsupportedError`) the library has no derivatives. The pullback raises

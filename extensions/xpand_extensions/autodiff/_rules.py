@@ -194,7 +194,7 @@ class CustomVJP(Custom):
             symbolic_zeros: Whether the rule learns which arrays are not differentiated. Then `forward` gets a
                 `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number in the
                 differentiable arguments. `backward` gets a `SymbolicZero` as the cotangent of an output that nothing
-                depends on, and may also return them. On PyTorch, cotangents are always arrays.
+                depends on, and may also return them.
         """
         checks.function("defvjp", forward, "forward")
         checks.function("defvjp", backward, "backward")

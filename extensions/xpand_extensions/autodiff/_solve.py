@@ -105,8 +105,8 @@ def custom_linear_solve(
     `transpose_solve` is checked when a derivative by reverse mode calls it.
 
     Pass all arrays that the functions need in `args`. Captured arrays are differentiated, too. On JAX and on traced
-    arrays, `jit` must then be able to trace the functions. PyTorch raises an error for captured arrays that are not
-    found in closures, bound arguments or attributes.
+    arrays, `jit` must then be able to trace the functions. An array that is not found in closures, bound arguments or
+    attributes raises an error.
 
     Source: `jax.lax.custom_linear_solve`.
 

@@ -89,7 +89,7 @@ class Lowered:
     compile_now: Callable[[], CompiledProgram] = field(repr=False, compare=False)
 
     def as_text(self) -> str:
-        """Return the program as text: StableHLO on JAX, ATen operations on PyTorch, xpand's graph elsewhere."""
+        """Return the program as text: StableHLO on JAX, xpand's graph elsewhere."""
         return self.text
 
     def compile(self) -> CompiledProgram:

@@ -41,11 +41,6 @@ def bound(name: Name, axis: Axis) -> Iterator[None]:
         _BOUND.axes = before
 
 
-def are_bound() -> bool:
-    """Return whether any name is bound."""
-    return bool(_BOUND.axes)
-
-
 def lookups() -> int:
     """Return the number of look-ups of names so far, which shows whether a function has any."""
     return _BOUND.lookups
