@@ -21,6 +21,7 @@ from xpand_extensions.jit import ShapeDtype, disable_jit, io_callback, jit, make
 from xpand_extensions.plugins.numpy.jit import blocks
 from xpand_extensions.tracing import Equation, Graph, Variable
 from xpand_extensions.tracing._backend import FAILURES, LIBRARY, Backend, Backends
+from xpand_extensions.tracing._blocks import BLOCK, LEAST
 from xpand_extensions.tracing._compile import compiled, steps_of
 from xpand_extensions.tracing._jit import jit_by, lower_by
 
@@ -237,7 +238,7 @@ def test_a_backend_that_accepts_must_lower() -> None:
 
 
 def test_blocks_do_the_bodies_of_loops() -> None:
-    x = np.linspace(0.0, 1.0, blocks.LEAST + 1)
+    x = np.linspace(0.0, 1.0, LEAST + 1)
     loop = lambda x: control_flow.fori_loop(0, 3, lambda i, c: of(c).cos(c) * 0.5 + x, x)
     (equation,) = [each for each in make_graph(loop)(x).equations if each.op.name == "scan"]
     body = equation.params["body"].compiled_by(blocks.BACKEND)
@@ -245,7 +246,7 @@ def test_blocks_do_the_bodies_of_loops() -> None:
     assert_same(jit(loop)(x), loop(x))
 
 
-@pytest.mark.parametrize("size", [blocks.BLOCK + i for i in (-4, 0, 4)] + [2 * blocks.BLOCK + i for i in (-4, 0, 4)])
+@pytest.mark.parametrize("size", [BLOCK + i for i in (-4, 0, 4)] + [2 * BLOCK + i for i in (-4, 0, 4)])
 def test_rows_that_fill_blocks(size: int) -> None:
     def f(x: Any) -> list[Any]:
         xp = of(x)

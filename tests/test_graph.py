@@ -21,7 +21,8 @@ from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solv
 from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
 from xpand_extensions.plugins.numpy.jit import blocks
-from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
+from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, _blocks, traced_namespace
+from xpand_extensions.tracing._blocks import LEAST
 from xpand_extensions.tracing._compile import compiled, steps_of
 from xpand_extensions.tracing._core import Aval
 from xpand_extensions.tracing._functions import FUNCTIONS
@@ -761,8 +762,8 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
 @given(inputs(), programs(), st.sampled_from([1, 6, 16]))
 def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", block)
-        patch.setattr(blocks, "LEAST", 2 * block)
+        patch.setattr(_blocks, "BLOCK", block)
+        patch.setattr(_blocks, "LEAST", 2 * block)
         compiled = jit(lambda *arrays: run_program(program, *arrays))
         before = [x.copy() for x in arrays]
         with np.errstate(all="ignore"):
@@ -775,8 +776,8 @@ def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, bl
 
 
 def test_large_arrays_are_done_block_by_block() -> None:
-    x = np.linspace(-3.0, 3.0, 3 * blocks.LEAST + 5)
-    wide = x[: 2 * blocks.LEAST].reshape(-1, 256)
+    x = np.linspace(-3.0, 3.0, 3 * LEAST + 5)
+    wide = x[: 2 * LEAST].reshape(-1, 256)
 
     def f(x: Any) -> Any:
         return x * of(x).exp(-x * x) + 1.0, of(x).sum(of(x).cos(x) ** 2)
@@ -794,7 +795,7 @@ def test_blocks_write_no_buffer_that_is_read_again() -> None:
         z = y * 2.0
         return z * y + y
 
-    x = np.linspace(-3.0, 3.0, 2 * blocks.LEAST)
+    x = np.linspace(-3.0, 3.0, 2 * LEAST)
     assert len(steps_of(simplified(graph_of(f, x)), blocks.BACKEND)) == 1
     np.testing.assert_array_equal(jit(f)(x), f(x))
 

@@ -14,7 +14,7 @@ import xpand
 from ....tracing._backend import Backend
 from ....tracing._graph import Equation, Graph, Variable, graphs_within
 from ....tracing._translate import translated
-from .blocks import Blocks
+from .blocks import NumPyBlocks
 
 SMALL: Final = 16_384
 """Results of up to this number of bytes are copied, which is faster than reusing their memory."""
@@ -75,7 +75,7 @@ class XLA(Backend):
 
     @staticmethod
     def signature(leaves: Sequence[Any]) -> Hashable:
-        return Blocks.signature(leaves)
+        return NumPyBlocks.signature(leaves)
 
 
 BACKEND: Final = XLA()

@@ -15,7 +15,7 @@ from .....tracing._forward import without_warnings
 from .....tracing._graph import Equation, Graph, Variable, graphs_within
 from .....tracing._simplify import simplified
 from .. import _small_loops
-from ..blocks import Blocks
+from ..blocks import NumPyBlocks
 
 LEAST: Final = 2
 """The minimum number of operations that are compiled together."""
@@ -88,7 +88,7 @@ class Native(Backend):
         is_small = FLOW.isdisjoint(names) and len([name for name in names if name not in VIEWS]) < LEAST
         return None if is_small or _count(graph) > MOST else Program(graph).function()
 
-    signature = staticmethod(Blocks.signature)
+    signature = staticmethod(NumPyBlocks.signature)
 
 
 class _Waiting:
