@@ -140,15 +140,14 @@ def _stands_for(equation: Equation, constants: dict[Variable, Any]) -> Any:
     return found if (found.shape, found.dtype) == (out.shape, out.dtype) else None
 
 
-def _is_one(x: Any, constants: dict[Variable, Any]) -> bool:
-    """Return whether an operand is known to be the number one."""
+def _is_one(x: Any, constants: dict[Variable, Any], xp: Any) -> bool:
+    """Return whether all elements of an operand are known to be one."""
     if not isinstance(x, Variable):
         return type(x) in (int, float) and x == 1
     value = bare(constants.get(x))
-    if value is None or x.shape or isinstance(value, TracedArray) or not is_concrete(value):
+    if value is None or x.aval.size > FOLDED or isinstance(value, TracedArray) or not is_concrete(value):
         return False
-    kind = checks.kind_of(value)
-    return kind in ("signed", "unsigned", "real") and float(value) == 1
+    return checks.kind_of(value) in ("signed", "unsigned", "real") and bool(xp.all(value == 1))
 
 
 def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
@@ -156,9 +155,10 @@ def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
     left, right = equation.inputs
     if equation.op.namespace.is_complex(equation.outputs[0].dtype):
         return None  # a complex product with one turns infinities into NaN
-    if _is_one(right, constants):
+    xp = equation.op.namespace.base
+    if _is_one(right, constants, xp):
         return left
-    return right if equation.op.name == "multiply" and _is_one(left, constants) else None
+    return right if equation.op.name == "multiply" and _is_one(left, constants, xp) else None
 
 
 _SAME: Final[dict[str, Callable[..., Any]]] = {
