@@ -26,8 +26,10 @@ BREAKS: dict[str, Callable[[], Any]] = {
     "are_levels_active": lambda: xp.linalg.det(X),
     "in_forward_mode": lambda: xp.linalg.slogdet(X),
     "count_uses": lambda: free(torch.ones(3)),
+    "count_function_modes": lambda: jit(torch.sin)(X),
     "count_modes": lambda: xpand.is_concrete(X),
     "watched": lambda: jit(torch.nn.functional.dropout)(X),
+    "lookup_backend": lambda: jit(lambda x: [x + i for i in range(9)], compiler="inductor")(X),
     "is_graph_mode_active": lambda: make_fx(lambda x: x if xpand.is_concrete(x) else 2.0 * x)(X),
 }
 """One line for each name, which needs it."""

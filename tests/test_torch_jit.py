@@ -1,248 +1,214 @@
-"""`jit` on PyTorch: operations that are one node in graphs, in loops and mapped, and zero derivatives."""
+"""`jit` on PyTorch: the values of PyTorch's own functions, in blocks and by threads; tensors that PyTorch observes."""
 
+import importlib
+import os
+import subprocess
+import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings, strategies as st
+from torch.fx.experimental.proxy_tensor import make_fx
 
-from xpand import array_namespace, torch as xp
-from xpand.torch import _private as private
+from tests.test_graph import inputs, programs, run_program
+from xpand import array_namespace, torch as xp, trees
 from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit, lower, make_graph, pure_callback
 from xpand_extensions.linalg import logm
+from xpand_extensions.plugins.torch.jit import _direct
+from xpand_extensions.plugins.torch.jit.blocks import BACKEND
+from xpand_extensions.tracing import Graph, _blocks
+from xpand_extensions.tracing._compile import steps_of
+from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
 
 X = 3.0 * torch.eye(2, dtype=torch.float64) + torch.linspace(0.0, 1.0, 12, dtype=torch.float64).reshape(3, 2, 2)
+LARGE = torch.linspace(-3.0, 3.0, 3 * _blocks.LEAST + 5, dtype=torch.float64)
 
 
-def repeated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda x: scan(lambda carry, _: (function(carry), None), x, None, length=20)[0]
+def formula(x: Any) -> Any:
+    xp = array_namespace(x)
+    return xp.exp(-x * x / 2) * (1 + 0.3 * x) / (1 + xp.abs(x)) - 0.1 * x
 
 
-@pytest.mark.parametrize("within", [repeated(torch.sin), lambda x: logm(x) + X[0]], ids=["scan", "logm"])
-def test_operations_within_loops_are_mapped(within: Callable[[Any], Any]) -> None:
-    function = repeated(within)
-    found = jit(vmap(function))(X)
-    np.testing.assert_allclose(found, torch.stack([function(x) for x in X]), rtol=1e-12)
+def assert_equal_bits(found: Any, expected: Any) -> None:
+    for x, wanted in zip(trees.leaves(found), trees.leaves(expected), strict=True):
+        assert (x.dtype, x.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_array_equal(x.resolve_conj().numpy(), wanted.resolve_conj().numpy(), strict=True)
 
 
-def thrice(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Make the third derivative, each from the one before by forward mode."""
-    for _ in range(3):
-        function = along_ones(function)
-    return function
+# Values
+
+FAMILIES = ["elementwise", "fourier", "linalg", "products", "reductions", "searching", "windows"]
 
 
-def along_ones(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda x: jvp(function, (x,), (torch.ones_like(x),))[1]
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32], ids=str)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_programs_return_the_values_of_eager_calls(family: str, dtype: torch.dtype) -> None:
+    for name, case in importlib.import_module(f"tests.test_rules_{family}").CASES.items():
+        if not case.compiles or "no axes" in name:
+            continue
+        arrays = [torch.from_numpy(np.array(x)) for x in case.arrays]
+        arrays = [x.to(dtype) if x.dtype is torch.float64 else x for x in arrays]
+        assert_equal_bits(jit(case.function)(*arrays), case.function(*arrays))
 
 
-def bent(x: Any) -> Any:
-    return torch.floor(x) * x + torch.where(x > 0.0, torch.log(x), x * x)
+@settings(max_examples=120, deadline=None)
+@given(inputs(), programs(), st.sampled_from([1, 6, 16]), st.sampled_from([1, 2]))
+def test_blocks_give_what_pytorch_gives(arrays: list[np.ndarray], program: Any, block: int, threads: int) -> None:
+    tensors = [torch.from_numpy(x.copy(order="K")) for x in arrays]
+    before = [x.clone() for x in tensors]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_blocks, "BLOCK", block)
+        patch.setattr(_blocks, "LEAST", 2 * block)
+        patch.setattr(torch, "get_num_threads", lambda: threads)
+        found = jit(lambda *arrays: run_program(program, *arrays))(*tensors)
+    assert_equal_bits(found, run_program(program, *tensors))
+    assert_equal_bits(tensors, before)
 
 
-def spread(x: Any) -> Any:
-    return (torch.sin(x)[:, None].expand(-1, 3) * x[:, None]).sum(1)
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_large_arrays_run_in_blocks(threads: int, dtype: torch.dtype, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: threads)
+    x = LARGE.to(dtype)
+    assert len(steps_of(simplified(graph_of(formula, x)), BACKEND)) == 1
+    with ThreadPoolExecutor(3) as pool:
+        compiled = jit(formula)
+        for found in pool.map(lambda _: compiled(x), range(6)):
+            assert_equal_bits(found, formula(x))
+    with torch.inference_mode():
+        inside = compiled(x * 1.0)
+    assert inside.is_inference()
+    assert_equal_bits(inside, formula(x))
 
 
-VECTOR = torch.tensor([1.5, -2.0], dtype=torch.float64)
-THIRD = {"sin": (torch.sin, VECTOR), "pieces": (bent, VECTOR), "expanded": (spread, VECTOR)}
+def test_an_error_in_a_helping_thread_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 3)
+
+    def fails(x: Any, out: Any) -> Any:
+        raise MemoryError("mine")
+
+    monkeypatch.setattr(torch, "tanh", fails)
+    with pytest.raises(MemoryError, match="mine"):
+        BACKEND.functions.run(lambda start, stop: torch.tanh(LARGE, out=LARGE), 40, 1)
 
 
-@pytest.mark.parametrize("name", THIRD)
-def test_zeros_of_forward_mode_in_graphs(name: str) -> None:
-    function, x = THIRD[name]
-    (found,) = make_graph(thrice(function))(x)(x)
-    torch.testing.assert_close(found, thrice(function)(x))
-
-
-def test_zeros_of_forward_mode_compiled() -> None:
-    x = VECTOR[0]
-    assert float(jit(thrice(torch.sin))(x)) == pytest.approx(-float(torch.cos(x)))
-
-
-def test_zeros_of_forward_mode_mapped() -> None:
-    curvatures = vmap(hessian(lambda x: torch.sum(torch.floor(x) * x + 0.5 * x * x)))
-    (found,) = make_graph(curvatures)(X[:, 0])(X[:, 0])
-    torch.testing.assert_close(found, curvatures(X[:, 0]))
-
-
-def test_functions_that_ask_whether_they_are_traced_mapped_within_loops() -> None:
-    """The arrays that they read, below the level that maps, don't come from outside of the loop."""
-
-    def step(x: Any) -> Any:
-        return xp.sort(xp.logaddexp(xp.abs(x), xp.copysign(x, x - 1.0)), descending=True)
-
-    function = lambda x: while_loop(lambda x: torch.sum(x) < 40.0, vmap(step), x, max_iter=3)
-    x = X[:, 0]
-    (found,) = make_graph(lambda x: (function(x),))(x)(x)
-    assert type(found) is torch.Tensor
-    torch.testing.assert_close(found, function(x))
-
-
-def test_functions_that_torchinductor_warns_of() -> None:
-    """Of diagonals it uses what is deprecated, of factorizations it has operations that check for errors."""
+def test_views_of_blocks_outlast_them() -> None:
+    """The real part is a view of a block, which later operations must not overwrite."""
 
     def function(x: Any) -> Any:
         xp = array_namespace(x)
-        return xp.linalg.trace(xp.linalg.cholesky(x @ x.mT)) * xp.linalg.diagonal(x, offset=-1)
+        real = xp.real(x * 1j)
+        other = x * 2j
+        return real + xp.imag(other), xp.real(other * other)
 
-    torch.testing.assert_close(jit(function)(X[0]), function(X[0]))
-
-
-def test_conjugates_in_mapped_graphs() -> None:
-    x = torch.complex(X, X - 1.0)
-    f = lambda x: array_namespace(x).conj(x) * 2.0
-    for function in (vmap(f), vmap(vmap(f, 1, 1), 1, 1)):
-        (found,) = make_graph(function)(x)(x)
-        torch.testing.assert_close(found, f(x).resolve_conj())
+    z = torch.complex(LARGE, 1.0 - LARGE)
+    assert_equal_bits(jit(function)(z), function(z))
+    assert all(map(np.array_equal, jit(function)(z.numpy()), function(z.numpy())))
 
 
-NESTED: dict[str, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
-    "vmap": vmap,
-    "vmap of vmap": lambda f: vmap(vmap(f)),
-    "grad of vmap": lambda f: grad(lambda x: vmap(f)(x).sum()),
-    "vmap of jvp": lambda f: vmap(along_ones(f)),
+FORKS = """
+import os
+import torch
+
+from xpand import array_namespace
+from xpand_extensions.jit import jit
+
+
+def formula(x):
+    xp = array_namespace(x)
+    return xp.exp(-x * x) * (1.0 + x)
+
+
+LARGE = torch.linspace(-3.0, 3.0, 100_000)
+torch.get_num_threads = lambda: 2
+expected = jit(formula)(LARGE)
+child = os.fork()
+if not child:
+    os._exit(not torch.equal(jit(formula)(LARGE), expected))
+assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_forked_processes_have_threads_of_their_own() -> None:
+    subprocess.run([sys.executable, "-c", FORKS], check=True, timeout=120)
+
+
+# Calls
+
+
+def graph_of(function: Callable[..., Any], *arrays: Any) -> Graph:
+    graph = make_graph(function)(*arrays)
+    assert isinstance(graph, Graph)
+    return graph
+
+
+DIRECT: dict[str, tuple[Callable[[Any], Any], Any]] = {
+    "a number": (lambda x: x + 0.5, torch.add),
+    "a number on the left": (lambda x: 2.0 / x, torch.divide),
+    "a number that becomes a tensor": (lambda x: array_namespace(x).maximum(x, 0.5), torch.maximum),
+    "a reduction": (lambda x: array_namespace(x).sum(x, axis=0), torch.sum),
+    "joined": (lambda x: array_namespace(x).stack([x, x], axis=1), torch.stack),
+    "several calls": (lambda x: array_namespace(x).floor_divide(x, 0.3), None),
+    "a look at values": (lambda x: array_namespace(x).sign(x), None),
 }
 
 
-@pytest.mark.parametrize("name", NESTED)
-def test_graphs_of_nested_loops_hold_no_arrays_of_what_made_them(name: str) -> None:
-    graph = make_graph(NESTED[name](repeated(repeated(torch.sin))))(X).graph
-    assert not [node for node in graph.nodes if node.op == "get_attr"]
+@pytest.mark.parametrize("name", DIRECT)
+def test_programs_call_pytorchs_functions(name: str) -> None:
+    function, expected = DIRECT[name]
+    x = X[0]
+    (equation,) = simplified(graph_of(function, x)).equations
+    call = _direct.direct(equation)
+    assert (None if call is None else call.function) is expected
+    assert_equal_bits(jit(function)(x), function(x))
 
 
-def test_the_graph_without_torchinductor(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*args: Any, **kwargs: Any) -> Any:
-        raise AssertionError("TorchInductor is called")
-
-    monkeypatch.setattr(private, "inductor_compile", lambda: refused)
-    monkeypatch.setattr(private, "inductor_kernels", lambda: refused)
-    traced = []
-
-    def f(x: Any, y: Any) -> Any:
-        traced.append(x)
-        scanned = scan(lambda c, row: (torch.sin(c) * row + y, c), x, torch.ones(20, 3))
-        return {"last": scanned[0], "sum": torch.sum(scanned[1] ** 2)}
-
-    x, y = torch.linspace(0.0, 1.0, 3), torch.asarray(0.5)
-    compiled = jit(f, compiler="eager")
-    for _ in range(2):
-        found, expected = compiled(x, y), f(x, y)
-        assert torch.equal(found["last"], expected["last"])
-        assert torch.equal(found["sum"], expected["sum"])
-    assert len(traced) == 3
-    given = y.requires_grad_()
-    (found,) = torch.autograd.grad(compiled(x, given)["sum"], given)
-    (expected,) = torch.autograd.grad(f(x, given)["sum"], given)
-    torch.testing.assert_close(found, expected)
-    assert "xpand.program" in lower(f, compiler="eager")(x, torch.asarray(0.5)).as_text()
-    with pytest.raises(ValueError, match="compiler must be None or 'inductor' or 'eager'"):
-        jit(f, compiler="native")(x, torch.asarray(0.5))
+def test_numbers_become_tensors_only_where_the_result_is_the_same() -> None:
+    for dtype, value in [(torch.float32, 0.1), (torch.float32, 2**24 + 1), (torch.float16, 0.1), (torch.int32, 3)]:
+        x = torch.arange(1, 5).to(dtype)
+        for function in (lambda x, value=value: x * value, lambda x, value=value: value - x, lambda x: x**2):
+            assert_equal_bits(jit(function)(x), function(x))
 
 
-def test_random_numbers_of_many_keys_are_one_operation() -> None:
-    keys = random.split(random.key(0, xp=xp), (4, 3))
-    numbers = torch.arange(12).reshape(4, 3)
-
-    def f(key: Any, number: Any) -> Any:
-        return random.normal(random.fold_in(key, number), (2,), dtype=torch.float64)
-
-    every = vmap(vmap(f, in_axes=(0, 0)), in_axes=(1, 1), out_axes=1)
-    expected = torch.stack([torch.stack([f(*each) for each in zip(*row)]) for row in zip(keys, numbers)])
-    assert torch.equal(every(keys, numbers), expected)
-    names = [str(node.target) for node in make_graph(every)(keys, numbers).graph.nodes]
-    assert (names.count("xpand.fold_in.default"), names.count("xpand.random.default")) == (1, 1)
-    (found,) = make_graph(every)(keys, numbers)(keys, numbers)
-    assert torch.equal(found, expected)
-    assert every(keys[:0], numbers[:0]).shape == (0, 3, 2)
+def test_unknown_compilers() -> None:
+    with pytest.raises(ValueError, match="compiler must be None or 'torch' or 'inductor'"):
+        jit(torch.sin, compiler="native")(X)
 
 
-def test_derivatives_without_superfluous_operations() -> None:
-    """A power of one, products with ones, and values of which only the shape is used are left out of graphs."""
-    graph = make_graph(grad(lambda x: torch.sum(x**2 + torch.sin(x) * 3.0)))(X)
-    names = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
-    assert not {"aten.sin.default", "aten.ones_like.default", "aten.sum.default"} & set(names)
-    assert names.count("aten.pow.Tensor_Scalar") == 0
-    np.testing.assert_array_equal(graph(X)[0], 2.0 * X + 3.0 * torch.cos(X))
-
-
-def of_elements(x: Any) -> Any:
-    return torch.sin(x[0]) * x[1] * x[-1] + x[2] ** 2 * x[0]
-
-
-def of_columns(x: Any) -> Any:
-    return torch.sum(torch.sin(x[:, 0]) * x[:, -1] + x[:, 1] ** 2)
-
-
-def of_shared_gradients(x: Any) -> Any:
-    # The gradient in the middle is used twice: added to itself, and as a result of the inner function.
-    y, gradient = x * 2.0, torch.func.grad(lambda z: z[0] * z[1] * z[2])(x)
-    return torch.sum((gradient + gradient) * y) + of_elements(gradient)
-
-
-@pytest.mark.parametrize("function", [of_elements, of_columns, of_shared_gradients])
-@pytest.mark.parametrize("order", [1, 2])
-def test_gradients_of_elements_are_stacked(function: Any, order: int) -> None:
-    x = torch.linspace(-1.0, 2.0, 12, dtype=torch.float64).reshape(4, 3)
-    x = x if function is of_columns else x[1]
-    derivative = first = torch.func.grad(function)
-    if order == 2:
-        derivative = torch.func.grad(lambda x: torch.sum(torch.cos(first(x))))
-    graph = make_graph(derivative)(x)
-    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=1e-15, atol=1e-15)
-    names = [str(node.target) for node in graph.graph.nodes if node.op == "call_function"]
-    assert "aten.stack.default" in names
-    assert order == 2 or "aten.select_backward.default" not in names
-
-
-def test_stacked_gradients_have_the_signs_of_zeros_of_sums() -> None:
-    derivative = torch.func.grad(lambda x: x[0] * -0.0 + x[1] * -0.0 + x[2] * 0.0)
-    x = torch.ones(3, dtype=torch.float64)
-    graph = make_graph(derivative)(x)
-    assert "aten.stack.default" in [str(node.target) for node in graph.graph.nodes]
-    assert torch.signbit(graph(x)[0]).tolist() == torch.signbit(derivative(x)).tolist() == [False] * 3
-
-
-def test_stacked_gradients_are_added_in_the_same_order() -> None:
-    def function(x: Any) -> Any:
-        parts = [1e16 * x[0], x[0] * x[1], -1e16 * x[0] + 3.0 * x[1]]
-        return parts[0] + (parts[1] + parts[2])
-
-    derivative = torch.func.grad(function)
-    x = torch.tensor([1.0, 0.3], dtype=torch.float64)
-    graph = make_graph(derivative)(x)
-    assert "aten.stack.default" in [str(node.target) for node in graph.graph.nodes]
-    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=0.0, atol=0.0)
-
-
-def test_gradients_of_some_elements_are_not_stacked() -> None:
-    x = torch.linspace(-1.0, 2.0, 100, dtype=torch.float64)
-    derivative = torch.func.grad(lambda x: torch.sin(x[0]) * x[1])
-    graph = make_graph(derivative)(x)
-    assert "aten.stack.default" not in [str(node.target) for node in graph.graph.nodes]
-    torch.testing.assert_close(graph(x)[0], derivative(x), rtol=0.0, atol=0.0)
+def test_simplified_graphs() -> None:
+    """A power of one, products with ones, and values of which only the shape is used are left out of programs."""
+    function = grad(lambda x: array_namespace(x).sum(x**2 + array_namespace(x).sin(x) * 3.0))
+    text = lower(function)(X).as_text()
+    assert "sin(" not in text
+    assert "sum(" not in text
+    assert text.count("multiply(") == 2
+    np.testing.assert_array_equal(jit(function)(X), 2.0 * X + 3.0 * torch.cos(X))
 
 
 def test_results_of_equal_operations_share_no_memory() -> None:
-    function = jit(lambda x: (x * 2.0, x * 2.0, (x * 2.0).T, x**1, torch.sin(x * 2.0)), compiler="eager")
+    function = jit(lambda x: (x * 2.0, x * 2.0, (x * 2.0).T, x**1, torch.sin(x * 2.0)))
     x = X[0].clone()
     results = function(x)
     assert len({result.untyped_storage().data_ptr() for result in (x, *results)}) == 6
     np.testing.assert_array_equal(results[2], 2.0 * x.T)
 
 
-def test_graphs_that_write_are_not_simplified() -> None:
+def test_functions_that_write() -> None:
     def function(x: Any) -> Any:
         first, y = torch.zeros_like(x), torch.zeros_like(x)
         y += x
         return first, y + torch.zeros_like(x)
 
-    first, y = jit(function, compiler="eager")(X)
+    first, y = jit(function)(X)
     np.testing.assert_array_equal(first, np.zeros_like(X))
     np.testing.assert_array_equal(y, X)
 
@@ -267,25 +233,141 @@ def test_what_is_the_same_for_all_steps_is_computed_once(steps: int) -> None:
         expected = expected * 0.5 + torch.sin(X) * 2.0
     for function in [scanned, repeated][steps == 0 :]:
         calls.clear()
-        np.testing.assert_allclose(jit(function, compiler="eager")(X), expected, rtol=1e-14)
+        np.testing.assert_allclose(jit(function)(X), expected, rtol=1e-14)
         assert len(calls) == (steps > 0)
 
 
-def test_a_long_graph_compiled() -> None:
-    def function(x: Any) -> Any:
-        y = x
-        for _ in range(25):
-            y = torch.sin(y) * 0.5 + x * y / (1.0 + y * y)
-        return y
-
-    np.testing.assert_allclose(jit(function)(X), function(X), rtol=1e-12)
+# Loops and transformations
 
 
-def test_autocast_is_part_of_the_signature() -> None:
-    product = jit(lambda x: x @ x, compiler="eager")
+def repeated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: scan(lambda carry, _: (function(carry), None), x, None, length=20)[0]
+
+
+@pytest.mark.parametrize("within", [repeated(torch.sin), lambda x: logm(x) + X[0]], ids=["scan", "logm"])
+def test_operations_within_loops_are_mapped(within: Callable[[Any], Any]) -> None:
+    function = repeated(within)
+    found = jit(vmap(function))(X)
+    np.testing.assert_allclose(found, torch.stack([function(x) for x in X]), rtol=1e-12)
+
+
+def along_ones(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: jvp(function, (x,), (torch.ones_like(x),))[1]
+
+
+def bent(x: Any) -> Any:
+    return torch.floor(x) * x + torch.where(x > 0.0, torch.log(x), x * x)
+
+
+def spread(x: Any) -> Any:
+    return (torch.sin(x)[:, None].expand(-1, 3) * x[:, None]).sum(1)
+
+
+VECTOR = torch.tensor([1.5, -2.0], dtype=torch.float64)
+THIRD = {
+    "sin": (torch.sin, VECTOR),
+    "pieces": (bent, VECTOR),
+    "expanded": (spread, VECTOR),
+    "a number": (torch.sin, VECTOR[0]),
+}
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_third_derivatives(name: str) -> None:
+    function, x = THIRD[name]
+    third = along_ones(along_ones(along_ones(function)))
+    torch.testing.assert_close(jit(third)(x), third(x))
+
+
+def test_mapped_hessians() -> None:
+    curvatures = vmap(hessian(lambda x: torch.sum(torch.floor(x) * x + 0.5 * x * x)))
+    torch.testing.assert_close(jit(curvatures)(X[:, 0]), curvatures(X[:, 0]))
+
+
+def test_functions_that_ask_whether_they_are_traced_mapped_within_loops() -> None:
+    """The arrays that they read, below the level that maps, don't come from outside of the loop."""
+
+    def step(x: Any) -> Any:
+        return xp.sort(xp.logaddexp(xp.abs(x), xp.copysign(x, x - 1.0)), descending=True)
+
+    function = lambda x: while_loop(lambda x: torch.sum(x) < 40.0, vmap(step), x, max_iter=3)
+    x = X[:, 0]
+    found = jit(function)(x)
+    assert type(found) is torch.Tensor
+    torch.testing.assert_close(found, function(x))
+
+
+def test_conjugates_that_are_mapped() -> None:
+    x = torch.complex(X, X - 1.0)
+    f = lambda x: array_namespace(x).conj(x) * 2.0
+    for function in (vmap(f), vmap(vmap(f, 1, 1), 1, 1)):
+        torch.testing.assert_close(jit(function)(x), f(x).resolve_conj())
+        torch.testing.assert_close(jit(function)(x.conj()), f(x.conj()).resolve_conj())
+
+
+def test_random_numbers_of_many_keys() -> None:
+    keys = random.split(random.key(0, xp=xp), (4, 3))
+    numbers = torch.arange(12).reshape(4, 3)
+
+    def f(key: Any, number: Any) -> Any:
+        return random.normal(random.fold_in(key, number), (2,), dtype=torch.float64)
+
+    every = vmap(vmap(f, in_axes=(0, 0)), in_axes=(1, 1), out_axes=1)
+    expected = torch.stack([torch.stack([f(*each) for each in zip(*row)]) for row in zip(keys, numbers)])
+    assert torch.equal(every(keys, numbers), expected)
+    assert torch.equal(jit(every)(keys, numbers), expected)
+    assert every(keys[:0], numbers[:0]).shape == (0, 3, 2)
+
+
+# Tensors that PyTorch observes: functions run as they are
+
+OBSERVED = {"few numbers": X[0], "many numbers": LARGE}
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_gradients_by_pytorch(name: str) -> None:
+    compiled = jit(formula)
+    compiled(OBSERVED[name])  # a program exists already
+    x = OBSERVED[name].clone().requires_grad_()
+    (found,) = torch.autograd.grad(compiled(x).sum(), x)
+    (expected,) = torch.autograd.grad(formula(x).sum(), x)
+    assert_equal_bits(found, expected)
+    with torch.no_grad():
+        assert not compiled(x).requires_grad
+    captured = OBSERVED[name].clone().requires_grad_()
+    of_two = jit(lambda x: formula(x) * captured)
+    (found,) = torch.autograd.grad(of_two(OBSERVED[name]).sum(), captured)
+    assert_equal_bits(found, formula(OBSERVED[name]))
+
+
+@pytest.mark.parametrize("name", OBSERVED)
+def test_levels_and_modes_of_pytorch(name: str) -> None:
+    compiled, x = jit(formula), OBSERVED[name]
+    expected = compiled(x)
+    torch.testing.assert_close(torch.func.vmap(compiled)(x[None])[0], expected)
+    torch.testing.assert_close(
+        torch.func.grad(lambda x: compiled(x).sum())(x), torch.func.grad(lambda x: formula(x).sum())(x)
+    )
+    graph = make_fx(compiled)(x)
+    torch.testing.assert_close(graph(x + 1.0), formula(x + 1.0))
+
+
+def test_autocast_and_defaults_are_part_of_the_key() -> None:
+    product = jit(lambda x: x @ x)
     x = torch.ones(2, 2)
     with torch.autocast("cpu", dtype=torch.bfloat16):
         assert product(x).dtype is torch.bfloat16
     assert product(x).dtype is torch.float32
     with torch.autocast("cpu", dtype=torch.float16):
         assert product(x).dtype is torch.float16
+    ones = jit(lambda x: x + array_namespace(x).ones(2, device=x.device))
+    assert ones(x).dtype is torch.float32
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert ones(x).dtype is torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+    made = jit(lambda x: (x * 2.0, array_namespace(x).zeros(3)))
+    assert made(x)[1].device.type == "cpu"
+    with torch.device("meta"):
+        assert made(x)[1].device.type == "meta"

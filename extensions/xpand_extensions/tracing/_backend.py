@@ -8,7 +8,7 @@ import pkgutil
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from importlib import import_module
-from typing import Any, ClassVar, Final, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, NamedTuple, TypeAlias, TypeVar
 
 from xpand.extend import Array, describe
 
@@ -18,6 +18,15 @@ from ._simplify import simplified
 
 Run: TypeAlias = Callable[..., Any]
 R = TypeVar("R")
+
+
+class Direct(NamedTuple):
+    """A call of a library's function for an operation: `function(*inputs, **params)`."""
+
+    function: Callable[..., Any]
+    inputs: Sequence[Any]
+    """Variables, numbers, constant arrays, and lists and tuples of these."""
+    params: dict[str, Any]
 
 
 class Backend:
@@ -32,6 +41,9 @@ class Backend:
 
     name: ClassVar[str] = ""
     """The name by which `jit(function, compiler=name)` selects the backend."""
+
+    warns: ClassVar[bool] = True
+    """Whether programs may give NumPy's warnings, which those with derivatives hide."""
 
     needs: ClassVar[str] = ""
     """The requirement of the backend and the command that installs it, for the error if it isn't available."""
@@ -94,6 +106,22 @@ class Backend:
         """
         return False
 
+    def direct(self, equation: Equation) -> Direct | None:
+        """Return a faster call with the same values for an operation that is left to the library, or None.
+
+        The data types and shapes of its arrays are known, so the call needs none of the checks of the namespace.
+        """
+        return None
+
+    def takes(self, arrays: Sequence[Any], graph: Graph | None = None) -> bool:
+        """Return whether programs compute functions of these arrays and numbers. If not, functions run as they are.
+
+        Args:
+            arrays: The arguments of a call.
+            graph: The graph that was traced for them, if it was. Its constants may matter, too.
+        """
+        return True
+
     def lower(self, graph: Graph) -> Callable[..., Sequence[Array]] | None:
         """Compile a group of accepted equations.
 
@@ -146,6 +174,9 @@ class Automatic(Backend):
     def __init__(self, backend: Backend) -> None:
         """Store the backend."""
         self.backend = backend
+
+    def direct(self, equation: Equation) -> Direct | None:
+        return self.backend.direct(equation)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Automatic) and other.backend is self.backend

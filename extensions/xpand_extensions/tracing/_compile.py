@@ -3,7 +3,7 @@
 import inspect
 import math
 import operator
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -132,7 +132,10 @@ Users: TypeAlias = dict[Variable, list[Any]]
 
 
 class Step(NamedTuple):
-    """A call `outputs = function(*inputs, **params)` of a program; `several`: the function returns a sequence."""
+    """A call `outputs = function(*inputs, **params)` of a program.
+
+    `several`: the function returns a sequence. Inputs are variables, constants, and lists and tuples of these.
+    """
 
     function: Callable[..., Any]
     inputs: Sequence[Any]
@@ -242,6 +245,9 @@ def users_of(graph: Graph) -> Users:
 
 def step_of(equation: Equation, backend: Backend) -> Step:
     """Make the step of an operation that the library runs. A backend compiles the bodies of loops and branches."""
+    call = backend.direct(equation)
+    if call is not None:
+        return Step(*call, equation.outputs, False)
     function, params = specialised(equation)
     if backend is not LIBRARY:
         params = {name: _compiled_by(backend, value) for name, value in params.items()}
@@ -268,13 +274,22 @@ def program(
     source = _Source(graph)
     last: dict[Variable, int] = {}
     for number, step in enumerate(steps):
-        last.update((x, number) for x in step.inputs if isinstance(x, Variable))
+        last.update(dict.fromkeys(variables_of(step.inputs), number))
     lasting = {x for x in graph.outputs if isinstance(x, Variable)} | set(graph.constants)
     for number, step in enumerate(steps):
         source.call(step)
-        used = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in lasting)
+        used = dict.fromkeys(x for x in (*variables_of(step.inputs), *step.outputs) if x not in lasting)
         source.forget([x for x in used if last.get(x, number) == number and x.aval.size >= LARGE])
     return source.function(copied, single)
+
+
+def variables_of(inputs: Sequence[Any]) -> Iterator[Variable]:
+    """Yield the variables among the inputs of a step."""
+    for x in inputs:
+        if isinstance(x, Variable):
+            yield x
+        elif type(x) in (list, tuple):
+            yield from variables_of(x)
 
 
 class _Source:
@@ -300,6 +315,9 @@ class _Source:
             return self.name(x)
         if type(x) in (int, bool) or x is None or (type(x) is float and math.isfinite(x)):
             return f"({x!r})"
+        if type(x) in (list, tuple) and any(isinstance(part, Variable) for part in x):
+            inside = "".join(f"{self.value(part)}, " for part in x)
+            return f"[{inside}]" if type(x) is list else f"({inside})"
         return self.bound(x)
 
     def bound(self, x: Any) -> str:

@@ -82,8 +82,12 @@ def _program(
         return lambda *given: trees.map(wrap, jit_by(backend)(function)(*map(bare, given))), False
     if any(more_than_data(type(x)) for x in leaves):
         return function, True  # the library's own operators and functions see the masks, and all else, of the arrays
+    if not backend.takes(leaves):
+        return function, True
     before = DERIVATIVES_TAKEN.get()
     graph, structure, numbers = staged("jit", function, leaves)
+    if not backend.takes(leaves, graph):
+        return function, True
     is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())
     single = is_cached and structure.is_leaf()
     by = backend if is_named or backend is LIBRARY else Automatic(backend)
@@ -93,7 +97,7 @@ def _program(
     if numbers:
         run = _of_numbers(run, graph, numbers)
     is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # `run` returns such a tuple
-    if is_cached and DERIVATIVES_TAKEN.get() != before:
+    if is_cached and backend.warns and DERIVATIVES_TAKEN.get() != before:
         run = getattr(run, QUIET, None) or run_without_warnings(run)
     return run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays)), is_cached
 

@@ -151,6 +151,10 @@ def watched(function: Callable[[], T]) -> tuple[T, bool]:
         return function(), watch.is_random
 
 
+count_function_modes: Callable[[], int] = _function("torch._C:_len_torch_function_stack")
+"""Count the active modes that handle functions, such as a default device. Public: none."""
+
+
 @_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
 def is_graph_mode_active() -> bool:
     """Return whether this thread makes a graph, or uses tensors without values.
@@ -180,3 +184,10 @@ def register_node(cls: type, flatten: Callable[..., Any], unflatten: Callable[..
     with suppress(ImportError, AttributeError):
         register = _look_up("torch.utils._pytree:register_pytree_node")
         register(cls, split, joined, serialized_type_name=f"{cls.__module__}.{cls.__name__}")
+
+
+lookup_backend = _late("torch._dynamo:lookup_backend")
+"""Return the function that returns TorchInductor as a function of a graph and its tensors.
+
+Public: `torch.compile(backend="inductor")`. Its calls check again what the key of a program says, in 20 to 75 µs.
+"""

@@ -1,0 +1,189 @@
+"""PyTorch programs compiled by TorchInductor, through the public `torch.compile`.
+
+A group of operations is a straight-line function of PyTorch's calls. PyTorch's own loops and branches run step by step,
+with compiled bodies.
+"""
+
+import operator
+import os
+import shutil
+import sys
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+from typing import Any, ClassVar, Final
+
+import torch
+
+from xpand import UnsupportedError
+from xpand.torch import _private as private
+
+from ....tracing._backend import Backend, Direct
+from ....tracing._compile import program, step_of
+from ....tracing._creation import CREATION
+from ....tracing._facades import FacadeOp
+from ....tracing._functions import FUNCTIONS
+from ....tracing._graph import Equation, Graph, graphs_within
+from ....tracing._keys import ARRAY
+from . import _direct, _tensors
+
+LEAST: Final = 8
+"""A group of fewer operations on small arrays takes as long as its call."""
+_LARGE: Final = 4096
+_OPERATIONS: Final = frozenset((*FUNCTIONS, *CREATION, "astype", "getitem", "setitem"))
+_CAPABILITIES: Final = frozenset({"indexing", "padding", "scatter", "special", "windows"})
+"""The capabilities whose operations `torch.compile` can trace."""
+
+# By default, TorchInductor computes a value again wherever it is used, if this takes up to 30 operations. The gradient
+# of thirty operations then takes a minute to compile.
+_OPTIONS: Final = {"realize_opcount_threshold": 8}
+
+
+class Inductor(Backend):
+    """Compiles the operations of the standard, and those of some facades."""
+
+    name: ClassVar[str] = "inductor"
+    priority: ClassVar[int] = -1
+    warns: ClassVar[bool] = False
+    needs: ClassVar[str] = "a C++ compiler: install g++, or name yours in the environment variable CXX"
+
+    def is_available(self) -> bool:
+        default = {"darwin": "clang++", "win32": "cl"}.get(sys.platform, "g++")
+        return shutil.which(os.environ.get("CXX") or default) is not None
+
+    def accepts(self, equation: Equation) -> bool:
+        return not self._reason(equation)
+
+    def left(self, graph: Graph) -> dict[int, str]:
+        found = {id(equation): self._reason(equation) for equation in graph.equations}
+        return {number: reason for number, reason in found.items() if reason}
+
+    def _reason(self, equation: Equation) -> str:
+        """Return the reason why an operation is not compiled."""
+        op = equation.op
+        if any(graphs_within(equation.params)):
+            return "PyTorch's functions run its steps, with compiled bodies"
+        if op.name == "remainder" and op.namespace.is_floating(equation.outputs[0].dtype):
+            return "TorchInductor rounds remainders"
+        is_known = op.name in _OPERATIONS
+        if isinstance(op, FacadeOp):
+            is_known = op.operation.is_own and op.operation.capability in _CAPABILITIES
+        return "" if is_known else "torch.compile can't trace it"
+
+    def direct(self, equation: Equation) -> Direct | None:
+        key = equation.params.get("key", ())
+        if equation.op.name == "getitem" and not any(part is ARRAY for part in key):
+            # torch.compile can't trace `itemgetter`.
+            return Direct(operator.getitem, [*equation.inputs, key[0] if len(key) == 1 else key], {})
+        call = _direct.direct(equation)
+        return None if call is None else _direct.with_floats(call)
+
+    def takes(self, arrays: Sequence[Any], graph: Graph | None = None) -> bool:
+        if graph is None:
+            return _tensors.are_plain(arrays)
+        # PyTorch records what it calls for `.backward()`, which can't see the rules of other operations.
+        is_recorded = _tensors.require_gradients((*arrays, *graph.constants.values()))
+        return not is_recorded or all(map(self.accepts, graph.equations))
+
+    def lower(self, graph: Graph) -> Callable[..., Any] | None:
+        largest = max([x.aval.size for equation in graph.equations for x in equation.outputs])
+        if len(graph.equations) < (2 if largest > _LARGE else LEAST):
+            return None
+        given = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
+        function = program(given, [step_of(equation, self) for equation in graph.equations])
+        made: dict[Hashable, Callable[..., Any]] = {}
+
+        def run(*arrays: Any) -> Any:
+            key = tuple([(x.stride(), x.is_neg(), x.is_conj(), x.requires_grad) for x in arrays])
+            found = made.get(key)
+            if found is None:
+                found = made.setdefault(key, _compiled(function, arrays))
+            return found(*arrays)
+
+        return run
+
+    @staticmethod
+    def signature(leaves: Sequence[Any]) -> Hashable:
+        return _tensors.signature(leaves)
+
+
+BACKEND: Final = Inductor()
+
+_LOCK: Final = RLock()
+"""Held while compiling: `torch.compile` works in one thread at a time."""
+
+
+def _compiled(function: Callable[..., Any], arrays: Sequence[Any]) -> Callable[..., Any]:
+    if any(x.is_neg() or x.is_conj() for x in arrays):  # compiled code reads the memory directly
+        inner = _compiled(function, [_resolved(x) for x in arrays])
+        return lambda *arrays: inner(*[_resolved(x) for x in arrays])
+    compiler = private.lookup_backend()("inductor")
+    try:
+        with _LOCK, _own_warnings():
+            return _without_guards(function, arrays, compiler)
+    except Exception as error:
+        reason = " ".join(str(error).split()[:60])
+        raise UnsupportedError(
+            "jit: compiler='inductor' could not compile the program; without compiler=, PyTorch's own functions "
+            f"compute it. TorchInductor says: {reason}"
+        ) from error
+
+
+def _resolved(x: Any) -> Any:
+    return x.resolve_neg().resolve_conj()
+
+
+def _without_guards(
+    function: Callable[..., Any], arrays: Sequence[Any], compiler: Callable[..., Callable[..., Any]]
+) -> Callable[..., Any]:
+    """Compile a function, and return the compiled graph alone.
+
+    A call of a function from `torch.compile` takes 20 to 75 µs more, to check what the program's key says already.
+    """
+    calls: list[tuple[Callable[..., Any], Sequence[Any], Sequence[Any]]] = []
+
+    def backend(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        run = compiler(module, inputs, config_patches=_OPTIONS)
+
+        def first(*given: Any) -> Any:
+            results = run(*given)
+            calls.append((run, given, results))
+            return results
+
+        return first
+
+    compiled = torch.compile(function, fullgraph=True, dynamic=False, backend=backend)
+    # Distinct objects: the order of the graph's inputs is found by their identity.
+    given = [x.detach().requires_grad_(x.requires_grad) for x in arrays]
+    results = compiled(*given)
+    if len(calls) != 1:
+        return compiled
+    run, inputs, outputs = calls[0]
+    order = [_position(x, given) for x in inputs]
+    which = [_position(x, outputs) for x in results]
+    if None in order or None in which:  # such as results that are arguments
+        return compiled
+    if which == list(range(len(outputs))):
+        return run if order == list(range(len(given))) else lambda *arrays: run(*[arrays[i] for i in order])
+
+    def reordered(*arrays: Any) -> Any:
+        found = run(*[arrays[i] for i in order])
+        return [found[i] for i in which]
+
+    return reordered
+
+
+def _position(x: Any, among: Sequence[Any]) -> Any:
+    return next((i for i, y in enumerate(among) if y is x), None)
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Hide TorchInductor's warnings about complex operations, for which it calls PyTorch's kernels, and about its own
+    use of deprecated functions.
+    """
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
+        warnings.filterwarnings("ignore", "`torch._prims_common.check` is deprecated", FutureWarning)
+        yield
