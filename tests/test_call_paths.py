@@ -13,6 +13,8 @@ import xpand
 import xpand_extensions
 from tests.libraries import LIBRARIES
 from xpand_extensions.autodiff import grad
+from xpand_extensions.control_flow import scan
+from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.scatter import segment_sum
 
@@ -59,8 +61,19 @@ def solved() -> Any:
     return lambda: solve(a, b)
 
 
+def compiled() -> Any:
+    import torch
+
+    def total(x: Any) -> Any:
+        return scan(lambda c, _: (torch.sin(c) * c, None), x, None, length=20)[0].sum()
+
+    gradient, x = jit(grad(total)), torch.linspace(0.0, 1.0, 5)
+    return lambda: gradient(x)
+
+
 @pytest.mark.parametrize(
-    ("call", "most_calls", "most_files"), [(summed, 14, 8), (differentiated, 112, 16), (solved, 30, 10)]
+    ("call", "most_calls", "most_files"),
+    [(summed, 14, 8), (differentiated, 112, 16), (compiled, 75, 14), (solved, 30, 10)],
 )
 def test_calls_are_short(call: Callable[[], Any], most_calls: int, most_files: int) -> None:
     calls, files = path_of(call())
