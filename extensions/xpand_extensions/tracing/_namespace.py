@@ -87,6 +87,8 @@ class TracedNamespace:
         """A cache of the data types of results, filled by `rules`."""
         self.linearizer: Any = None
         """The library's own subclass of `Linearize`, or None."""
+        self.stager: Any = None
+        """The library's own subclass of `Staging`, or None."""
         self.known_views = Memory()
         """Whether results are views, by their operations: a cache that `_views` fills."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}

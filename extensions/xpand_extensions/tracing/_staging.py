@@ -211,7 +211,7 @@ def stage(
     Returns:
         The graph, and the auxiliary data.
     """
-    with Staging(what, namespace, is_choice) as trace:
+    with (namespace.stager or Staging)(what, namespace, is_choice) as trace:
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
         # Pass copies, since an array whose elements the function sets becomes another array.

@@ -241,6 +241,11 @@ def _with_elements(base: Any, x: Any, view: View) -> Any:
     # Any other function tells which elements it selects.
     numbers = xp.base.arange(math.prod(base.shape), dtype=index_dtype(xp.base, base.device), device=base.device)
     positions = view.function(xp.base.reshape(numbers, base.shape), **params)
+    if xp.base.unique_values(positions).shape[0] < math.prod(positions.shape):
+        raise TracedError(
+            f"writing into a part of a result of {name} in which elements share memory: copy the result first with "
+            "`xp.asarray(x, copy=True)`"
+        )
     flat = apply("reshape", base, shape=(-1,), copy=None)
     values = apply("reshape", x, shape=(-1,), copy=None)
     flat = apply("setitem", flat, values, xp.base.reshape(positions, (-1,)), key=(ARRAY,))

@@ -14,8 +14,8 @@ import torch
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._functions import traced_apply
+from ._interpreters import Recorded, Staged
 from ._protocol import torch_function
-from ._reverse import Recorded
 from .known.elementwise import promoted
 
 _EMPTY = torch.empty(0, device="meta")
@@ -36,7 +36,7 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
     }
     for name in _PROMOTING:
         methods[name] = _promoting(methods[name])
-    namespace.linearizer = Recorded
+    namespace.linearizer, namespace.stager = Recorded, Staged
     namespace.operations["stop_gradient"].function = torch.Tensor.detach
     traced_apply()
     return type("TracedArray", (base, torch.Tensor), methods)

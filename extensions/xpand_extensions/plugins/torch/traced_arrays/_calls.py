@@ -4,9 +4,11 @@ The derivatives of a call, and a call for all lanes of a map, are calls again. S
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from xpand import trees
 
@@ -90,6 +92,10 @@ class Call:
         """List the generators that the function may draw from."""
         return generators(self.leaves)
 
+    def count_primals(self) -> int:
+        """Count the arguments, without tangents and cotangents."""
+        return len(self.positions)
+
     def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> "Call":
         """Return the call with other tensors in place of its constants."""
         leaves = [of(x) if isinstance(x, torch.Tensor) else x for x in self.leaves]
@@ -132,6 +138,11 @@ class _Derived:
         found: list[torch.Generator] = self.call.generators()
         return found
 
+    def count_primals(self) -> int:
+        """As for `Call`."""
+        found: int = self.call.count_primals()
+        return found
+
     def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         """As for `Call`."""
         return type(self)(self.call.with_constants(of), *self.given)
@@ -151,6 +162,11 @@ def _filled(xs: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -
     return new
 
 
+def differentiable_attention(call: Any) -> AbstractContextManager[Any]:
+    """Make attention by operations that PyTorch differentiates in all modes, unlike its faster kernels."""
+    return sdpa_kernel(SDPBackend.MATH) if "attention" in call.name else nullcontext()
+
+
 class Pull(_Derived):
     """The pullback: takes the arguments of the call, and the cotangents of its floating-point results."""
 
@@ -165,8 +181,9 @@ class Pull(_Derived):
         def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(x for x in self.call(*_filled(primals, chosen, given)) if is_floating(x))
 
-        _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
-        return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
+        with differentiable_attention(self):
+            _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
+            return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
 
 
 class Push(_Derived):
@@ -177,17 +194,41 @@ class Push(_Derived):
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the results of the call, and the tangents of the floating-point ones."""
         (has_tangent,) = self.given
-        primals, tangents = xs[: len(has_tangent)], iter(xs[len(has_tangent) :])
-        # All floating-point arguments get tangents: some of PyTorch's formulas fail for missing ones.
+        primals, given = xs[: len(has_tangent)], xs[len(has_tangent) :]
+        tangents = iter(given)
+        # All floating-point arguments get tangents: some of PyTorch's formulas fail for missing ones. Zeros are made
+        # from a tangent, so that they have lanes if it has.
         chosen = [i for i, x in enumerate(primals) if is_floating(x)]
-        along = tuple(next(tangents) if has_tangent[i] else torch.zeros_like(primals[i]) for i in chosen)
+        along = tuple(
+            next(tangents) if has_tangent[i] else given[0].new_zeros(primals[i].shape, dtype=primals[i].dtype)
+            for i in chosen
+        )
 
         def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             found: tuple[torch.Tensor, ...] = self.call(*_filled(primals, chosen, given))
             return found
 
-        outs, moved = torch.func.jvp(of_chosen, tuple(primals[i] for i in chosen), along)
+        at = tuple(primals[i] for i in chosen)
+        with differentiable_attention(self):
+            try:
+                outs, moved = torch.func.jvp(of_chosen, at, along)
+            except NotImplementedError as error:
+                if "forward AD" not in str(error):
+                    raise
+                outs, moved = _pushed_by_pullbacks(of_chosen, at, along)
         return (*outs, *(t for x, t in zip(outs, moved) if is_floating(x)))
+
+
+def _pushed_by_pullbacks(function: Any, primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """Push tangents by the transpose of the pullback, where PyTorch has no formula for forward mode."""
+    outs, pull = torch.func.vjp(function, *primals)
+    cotangents = tuple(map(torch.zeros_like, outs))
+    _, push = torch.func.vjp(lambda *cts: pull(cts), *cotangents)
+    return outs, push(tangents)
+
+
+_WITHOUT_RULE = ("not generate a fallback", "doesn't match the broadcast shape", "inplace arithmetic")
+"""Parts of PyTorch's errors where it can't apply a function to all lanes."""
 
 
 class Mapped(_Derived):
@@ -198,9 +239,24 @@ class Mapped(_Derived):
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Call the function for all lanes."""
         (mapped,) = self.given
-        over = torch.func.vmap(self.call, tuple(0 if each else None for each in mapped), randomness="different")
-        found: tuple[torch.Tensor, ...] = over(*xs)
+        # Lanes that differ only in derivatives are of one evaluation of the function, and have the same numbers.
+        randomness = "different" if any(mapped[: self.count_primals()]) else "same"
+        over = torch.func.vmap(self.call, tuple(0 if each else None for each in mapped), randomness=randomness)
+        found: tuple[torch.Tensor, ...]
+        try:
+            found = over(*xs)
+        except RuntimeError as error:
+            if not any(each in str(error) for each in _WITHOUT_RULE):
+                raise
+            found = self.one_by_one(xs)
         return found
+
+    def one_by_one(self, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
+        """Call the function for one lane after another, where PyTorch has no rule: for recurrent networks."""
+        (mapped,) = self.given
+        size = next(x.shape[0] for x, each in zip(xs, mapped) if each)
+        lanes = [self.call(*[x[i] if each else x for x, each in zip(xs, mapped)]) for i in range(size)]
+        return tuple(map(torch.stack, zip(*lanes)))
 
 
 class Seeded(_Derived):
@@ -220,6 +276,11 @@ class Seeded(_Derived):
         else:
             with Draws(self.call.generators(), xs[:count], is_again):
                 found = self.call(*xs[count:])
+        return found
+
+    def count_primals(self) -> int:
+        """As for `Call`."""
+        found: int = self.given[0] + self.call.count_primals()
         return found
 
     def again(self) -> Any:

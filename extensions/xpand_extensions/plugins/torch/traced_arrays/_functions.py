@@ -6,28 +6,30 @@ from typing import Any, Final
 import torch
 
 from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind
-from xpand_extensions.tracing._views import check_writable, write
+from xpand_extensions.tracing._views import check_writable, linked, write
 
 from ._calls import Call, flattened
-from ._rules import operation
+from ._rules import element, operation
+from .known import apply_known
 
 
 def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     """Call a function of PyTorch with traced arrays among its arguments, or in their lists and dictionaries."""
     name = getattr(function, "__name__", "")
     if name in _WRITES or (name.endswith("_") and not name.endswith("__")):
-        return _written(args[0], _on_copy(function), args, kwargs)
+        return _written_by(function, args, kwargs)
     code = getattr(function, "__code__", None)
     inplace = None if code is None else _names_if_inplace(code)
     if inplace is not None:
         bound = dict(zip(inplace, args)) | kwargs
-        args = ()
-        if bound.pop("inplace", False):
-            return _written(next(iter(bound.values())), function, (), bound)
-        kwargs = bound
-    elif kwargs.get("out") is not None:
+        is_written = bound.pop("inplace", False)
+        found = _result(namespace, function, (), bound)
+        return _written_to(next(iter(bound.values())), found, name) if is_written else found
+    if kwargs.get("out") is not None:
         kwargs = dict(kwargs)
-        return _written(kwargs.pop("out"), function, args, kwargs)
+        out = kwargs.pop("out")
+        found = apply_known(namespace, function, args, kwargs)
+        return _written_to(out, _result(namespace, function, args, kwargs) if found is NotImplemented else found, name)
     return _result(namespace, function, args, kwargs)
 
 
@@ -58,7 +60,29 @@ def _result(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
                 positions.append(i)
     call = Call(function, leaves, structure, positions)
     found: Any = bind(operation(namespace), given, {"call": call}) if given else call()
-    return call.packed([namespace.wrap(x) for x in found])
+    results = [namespace.wrap(x) for x in found]
+    view = VIEWS.get(call.name)
+    if view is not None and len(given) == 1 and isinstance(args[0], TracedArray):
+        linked(results[0], args[0], element(namespace), {"call": call}, view)
+    return call.packed(results)
+
+
+def _viewed(x: torch.Tensor, *, call: Call) -> torch.Tensor:
+    return call(x)[0]
+
+
+def _reinterpreted(x: torch.Tensor, *, call: Call) -> torch.Tensor:
+    raise TracedError(
+        f"writing into an array that shares memory with a result of torch's {call.name}, which has another data type; "
+        "copy the result first with `x.clone()`"
+    )
+
+
+VIEWS: Final = {
+    **dict.fromkeys(("as_strided", "atleast_1d", "atleast_2d", "atleast_3d", "unfold"), _viewed),
+    **dict.fromkeys(("view", "view_as_complex", "view_as_real"), _reinterpreted),
+}
+"""Functions of one array whose result may share its memory, and how to compute the result to find out."""
 
 
 def _on_copy(method: Any) -> Any:
@@ -69,14 +93,47 @@ def _on_copy(method: Any) -> Any:
     return on_copy
 
 
-def _written(target: Any, function: Any, args: Any, kwargs: Any) -> Any:
-    """Write the result of a function into an array."""
+def _written_by(method: Any, args: Any, kwargs: Any) -> Any:
+    """Apply a method or an operator that writes into its array."""
+    target, name = args[0], method.__name__
+    _check_traced(target, name)
+    namespace = type(target)._namespace
+    found = NotImplemented
+    if name not in _OWN_MEANING:
+        found = apply_known(namespace, getattr(torch.Tensor, name[:-1], None), args, kwargs)
+    if found is NotImplemented or (found.dtype, found.shape) != (target.dtype, target.shape):
+        found = _result(namespace, _on_copy(method), args, kwargs)
+    return _write(target, found)
+
+
+_OWN_MEANING: Final = frozenset({"bernoulli_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"})
+"""Methods that mean something else than those without the underscore, or give their array another shape."""
+
+
+def _written_to(out: Any, found: Any, name: str) -> Any:
+    """Write the results of a function into arrays."""
+    if isinstance(out, (tuple, list)):
+        for target, x in zip(out, found):
+            _written_to(target, x, name)
+        return out
+    _check_traced(out, name)
+    if out.shape != found.shape:
+        raise TracedError(
+            f"torch.{name}: `out=` has the shape {tuple(out.shape)}, and the result {tuple(found.shape)}; make it with "
+            "the shape of the result"
+        )
+    return _write(out, found if found.dtype is out.dtype else type(out)._namespace.astype(found, out.dtype))
+
+
+def _check_traced(target: Any, name: str) -> None:
     if not isinstance(target, TracedArray):
         raise TracedError(
-            f"torch.{function.__name__}: an array that `out=` or a method such as `add_` writes to is not traced, so "
-            "it can't hold traced elements; make it with `torch.zeros_like(x)` of a traced x"
+            f"torch.{name}: an array that `out=` or a method such as `add_` writes to is not traced, so it can't hold "
+            "traced elements; make it with `torch.zeros_like(x)` of a traced x"
         )
-    found = _result(type(target)._namespace, function, args, kwargs)
+
+
+def _write(target: Any, found: Any) -> Any:
     if target._view is not None:
         check_writable(target)
     write(target, found)

@@ -87,7 +87,7 @@ def _batch(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> A
 def _for_lanes(call: Any, error: Exception) -> Exception:
     """Say what to write in place of a function that PyTorch can't apply to all lanes of a map."""
     message = str(error)
-    if "in-place arithmetic" in message or "inplace" in message:
+    if any(each in message for each in ("in-place arithmetic", "inplace", "in place")):
         fix = "it writes to an array that all lanes share, such as a running mean: make this an argument with lanes"
     elif "dynamic" in message or "data-dependent" in message or ".item()" in message:
         fix = "the shape or the branch depends on values, which differ between lanes: use `where` or a fixed size"
@@ -228,6 +228,16 @@ def operation(namespace: Any) -> Op:
     if found is None:
         found = namespace.operation("torch", _run)
         found.overrides, found.shape, found.result = _OVERRIDES | {"stage": _stage}, _shape, tuple
+    return found
+
+
+def element(namespace: Any) -> Op:
+    """Return the operation that is the only result of a call."""
+    found: Op | None = namespace.operations.get("torch_element")
+    if found is None:
+        found = namespace.operation("torch_element", lambda x, *, call: call(x)[0])
+        found.decomposition = lambda xp, x, *, call: bind(operation(xp), (x,), {"call": call})[0]
+        found.overrides = {"stage": lambda trace, op, args, params: op.decompose(args, params)}
     return found
 
 

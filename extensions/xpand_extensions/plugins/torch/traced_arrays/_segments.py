@@ -186,6 +186,10 @@ class _Linear:
         """Return nothing: nothing is drawn."""
         return []
 
+    def count_primals(self) -> int:
+        """Return 0: all arguments are derivatives."""
+        return 0
+
     def with_constants(self, of: Any) -> Any:
         """Return the map."""
         return self

@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from xpand_extensions.tracing._core import bind
 
-from ._table import Known, both, is_floating, known
+from ._table import Known, both, is_floating, is_traced, known
 
 _T: Final = torch.Tensor
 
@@ -48,8 +48,76 @@ def _relu(xp: Any, input: Any, inplace: bool = False) -> Any:
     return NotImplemented if inplace else _RELU(xp, input)
 
 
+def _moved(xp: Any, running: Any, now: Any, momentum: Any) -> None:
+    """Move a running value towards the present one."""
+    if running is not None:
+        running[...] = (1 - momentum) * running + momentum * xp.astype(now, running.dtype)
+
+
+def _update(xp: Any, x: Any, mean: Any, var: Any, momentum: Any, axes: tuple[int, ...]) -> None:
+    """Update running means and variances that are traced arrays."""
+    x = _detached(x)
+    now = xp.mean(x, axis=axes), xp.var(x, axis=axes, correction=1)
+    if 0 not in axes:  # of each instance
+        now = xp.mean(now[0], axis=0), xp.mean(now[1], axis=0)
+    _moved(xp, mean, now[0], momentum)
+    _moved(xp, var, now[1], momentum)
+
+
+def _detached(x: Any) -> Any:
+    return x.detach()
+
+
+@known(functional.batch_norm)
+def _batch_norm(
+    xp: Any,
+    input: Any,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    if not training or not (is_traced(running_mean) or is_traced(running_var)):
+        return NotImplemented
+    found = functional.batch_norm(input, None, None, weight, bias, True, momentum, eps)
+    _update(xp, xp.wrap(input), running_mean, running_var, momentum, (0, *range(2, input.ndim)))
+    return found
+
+
+@known(functional.instance_norm)
+def _instance_norm(
+    xp: Any,
+    input: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Any:
+    if not use_input_stats or not (is_traced(running_mean) or is_traced(running_var)):
+        return NotImplemented
+    found = functional.instance_norm(input, None, None, weight, bias, True, momentum, eps)
+    _update(xp, xp.wrap(input), running_mean, running_var, momentum, tuple(range(2, input.ndim)))
+    return found
+
+
 @known(functional.mse_loss)
-def _mse_loss(xp: Any, input: Any, target: Any, *, reduction: str = "mean") -> Any:
+def _mse_loss(
+    xp: Any,
+    input: Any,
+    target: Any,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    weight: Any = None,
+) -> Any:
+    if size_average is not None or reduce is not None or weight is not None:
+        return NotImplemented
     if tuple(input.shape) != tuple(target.shape) or input.dtype is not target.dtype or not is_floating(input):
         return NotImplemented  # PyTorch warns
     if reduction not in ("mean", "sum", "none"):

@@ -1,6 +1,7 @@
 """Functions that rearrange elements. Most of their results are views, here as in PyTorch."""
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
@@ -8,7 +9,7 @@ import torch
 from xpand_extensions.tracing._core import TracedArray
 from xpand_extensions.tracing._views import linked
 
-from ._table import both, known, several
+from ._table import Known, both, known, several
 
 _T: Final = torch.Tensor
 
@@ -180,6 +181,18 @@ def _tensor_split(xp: Any, input: Any, indices_or_sections: Any, dim: int = 0) -
     if ends != sorted(ends) or ends[0] < 0:
         return NotImplemented
     return _sections(input, [end - start for start, end in zip([0, *ends], ends)], dim)
+
+
+def _split_in(axis_of: Callable[[Any], int]) -> Known:
+    def apply(xp: Any, input: Any, indices_or_sections: Any) -> Any:
+        return _tensor_split(xp, input, indices_or_sections, axis_of(input))
+
+    return apply
+
+
+known(*both("hsplit"))(_split_in(lambda x: 1 if x.ndim > 1 else 0))
+known(*both("vsplit"))(_split_in(lambda x: 0))
+known(*both("dsplit"))(_split_in(lambda x: 2))
 
 
 @known(*both("unbind"))

@@ -1,0 +1,85 @@
+"""Interpreters that respect PyTorch's modes: `torch.no_grad`, `torch.autocast`, the state of the generator."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+
+from xpand_extensions.tracing._core import Op, TracedArray, TracedError, bind, rebuilt
+from xpand_extensions.tracing._reverse import Linearize
+from xpand_extensions.tracing._staging import Staging
+
+from ._segments import mark
+
+
+class Recorded(Linearize):
+    """The interpreter that linearizes, unless PyTorch's gradients are switched off.
+
+    As in `torch.func`: `torch.no_grad` around the transformation only keeps PyTorch from recording its own graph, and
+    within the function it makes the results of operations constant for the innermost transformation.
+    """
+
+    __slots__ = ("is_around_off", "switch")
+
+    def __enter__(self) -> Self:
+        self.is_around_off = not torch.is_grad_enabled()
+        self.switch = torch.enable_grad()
+        self.switch.__enter__()
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        self.switch.__exit__(kind, error, traceback)
+        super().__exit__(kind, error, traceback)
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation to the values, and record its derivative."""
+        if op.name != "torch":
+            for x in args:
+                if type(x) is self.array and x._graphed is not None:
+                    mark(x._graphed[0])
+        if torch.is_grad_enabled():
+            if not self.is_around_off or any(isinstance(self.plain(x), TracedArray) for x in args):
+                return super().process(op, args, params)
+            with torch.no_grad():
+                return super().process(op, args, params)
+        with torch.enable_grad():  # outer transformations differentiate the operation
+            return bind(op, self.taken_apart(args)[1], params)
+
+
+class Staged(Staging):
+    """The interpreter that records a graph. What a program can't repeat is an error while it is traced."""
+
+    __slots__ = ("is_differentiated", "state")
+
+    def __enter__(self) -> Self:
+        self.is_differentiated = torch.is_grad_enabled()
+        self.state = torch.default_generator.get_state()
+        return super().__enter__()
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        super().__exit__(kind, error, traceback)
+        if error is None and not torch.equal(self.state, torch.default_generator.get_state()):
+            raise TracedError(
+                f"{self.what}: the function drew random numbers from PyTorch's generator while it was traced, and the "
+                "program would repeat the same numbers at each call; draw them like a traced array, for example with "
+                "`torch.rand_like(x)`, or outside of the function, or use `xpand_extensions.random` with a key"
+            )
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Record an operation."""
+        if torch.is_autocast_enabled("cpu") or torch.is_autocast_enabled("cuda"):
+            raise TracedError(
+                f"{op.name}: `torch.autocast` within a function that `{self.what}` traces would have no effect on the "
+                "program; convert arrays with `x.to(torch.bfloat16)` instead"
+            )
+        found = super().process(op, args, params)
+        if torch.is_grad_enabled() or not self.is_differentiated or op.name == "stop_gradient":
+            return found
+        held = self.namespace.operations["stop_gradient"]
+        if isinstance(found, TracedArray):
+            return self._held(held, [found])[0]
+        return rebuilt(op, found, self._held(held, found))
+
+    def _held(self, op: Op, arrays: Sequence[Any]) -> list[Any]:
+        is_floating = self.namespace.is_floating
+        return [super(Staged, self).process(op, (x,), {}) if is_floating(x.dtype) else x for x in arrays]
