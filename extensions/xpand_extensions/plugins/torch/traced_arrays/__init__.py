@@ -18,7 +18,8 @@ from ._interpreters import Recorded, Staged
 from ._protocol import torch_function
 from .known.elementwise import promoted
 
-_EMPTY = torch.empty(0, device="meta")
+# `debug_unwrap`: a transformation of torch.func that is active during the import would wrap it.
+_EMPTY = torch.func.debug_unwrap(torch.empty(0, device="meta"))
 
 
 def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:

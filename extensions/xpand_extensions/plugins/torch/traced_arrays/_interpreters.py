@@ -38,12 +38,18 @@ class Recorded(Linearize):
                 if type(x) is self.array and x._graphed is not None:
                     mark(x._graphed[0])
         if torch.is_grad_enabled():
-            if not self.is_around_off or any(isinstance(self.plain(x), TracedArray) for x in args):
+            is_outer = any(isinstance(self.plain(x), TracedArray) for x in args)
+            if is_outer or not self.is_around_off or not _is_simple(op):
                 return super().process(op, args, params)
             with torch.no_grad():
                 return super().process(op, args, params)
         with torch.enable_grad():  # outer transformations differentiate the operation
             return bind(op, self.taken_apart(args)[1], params)
+
+
+def _is_simple(op: Op) -> bool:
+    """Return whether an operation is applied to values only, and never to arrays of the interpreter."""
+    return op.factors is not None or (op.derivative is not None and "linearize" not in op.overrides)
 
 
 class Staged(Staging):
