@@ -1,9 +1,10 @@
 """Arrays that user functions capture, and copies of these functions with other arrays in their place."""
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from types import CellType, FunctionType, MethodType, ModuleType
+from types import CellType, FunctionType, MethodType
 from typing import Any, Final
 
 from xpand import trees
@@ -83,12 +84,7 @@ def captured_and_global(is_wanted: Callable[[Array], bool], *functions: Any) -> 
 
 
 def _wanted(is_wanted: Callable[[Array], bool], objects: Iterable[Any]) -> list[Array]:
-    return list({id(x): x for x in objects if checks.is_array(x) and is_wanted(x)}.values())
-
-
-def global_arrays(*functions: Any) -> Iterator[Array]:
-    """Yield the arrays in global variables of functions. Copies of the functions share them."""
-    yield from captured_and_global(lambda x: True, *functions)[1]
+    return list({id(x): x for x in objects if is_wanted(x) and checks.is_array(x)}.values())
 
 
 def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
@@ -110,12 +106,16 @@ def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
     return result
 
 
-def converted(function: Callable[..., Any], outer: Sequence[Array]) -> Callable[..., Any]:
-    """Make a function that takes its captured arrays as further arguments."""
+def converted(function: Any, outer: Sequence[Array]) -> Callable[..., Any]:
+    """Make a function that takes its captured arrays as further arguments.
+
+    Variables and attributes that contain one of these arrays keep their values of now.
+    """
+    copied = with_arrays(function, {id(x): x for x in outer})
 
     def of_all(*given: Any) -> Any:
         count = len(given) - len(outer)
-        return with_arrays(function, {id(x): y for x, y in zip(outer, given[count:])})(*given[:count])
+        return with_arrays(copied, {id(x): y for x, y in zip(outer, given[count:])})(*given[:count])
 
     return of_all
 
@@ -206,18 +206,28 @@ def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionTy
 def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
     """Visit all objects that functions use, and record the users of each object by `id`."""
     seen: dict[int, Any] = {}  # keeps temporary objects alive, so that no id is reused
+    are_arrays: dict[type, bool | None] = {}  # None for classes of objects that are no arrays and have no parts
     stack: list[Any] = list(functions)
     while stack:
         x = stack.pop()
-        if isinstance(x, _PLAIN) or id(x) in seen:
+        kind = type(x)
+        if kind not in are_arrays:
+            are_arrays[kind] = checks.is_array(x) or (False if _may_have_parts(kind) else None)
+        is_array = are_arrays[kind]
+        if is_array is None or id(x) in seen:
             continue
         seen[id(x)] = x
         yield x
-        if not checks.is_array(x):
+        if not is_array:
             used = _used(x)
             for each in used:
                 parents.setdefault(id(each), []).append(id(x))
             stack += used
+
+
+def _may_have_parts(kind: type) -> bool:
+    """Return whether objects of a class may hold arrays: those of classes in C, except containers, do not."""
+    return bool(kind.__flags__ & _DEFINED_BY_CLASS) or issubclass(kind, _CONTAINERS)
 
 
 def _inlined(x: Any) -> Any:
@@ -226,6 +236,10 @@ def _inlined(x: Any) -> Any:
 
 
 def _used(x: Any) -> list[Any]:
+    if type(x) in (list, tuple):
+        return list(x)
+    if type(x) is dict:
+        return list(x.values())
     inlined = _inlined(x)
     if inlined is not None:
         return [inlined]
@@ -278,4 +292,5 @@ def _holders(arrays: Collection[int], parents: Mapping[int, list[int]]) -> set[i
     return found
 
 
-_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), ModuleType)
+_DEFINED_BY_CLASS: Final = 1 << 9  # CPython's flag of classes that a statement `class` makes
+_CONTAINERS: Final = (tuple, list, dict, deque, FunctionType, MethodType, partial)

@@ -8,7 +8,7 @@ from xpand import array_namespace
 from xpand.extend import Array
 
 from .. import autodiff
-from .._captures import captured, solved_directly, with_own_cells
+from .._captures import captured, captured_and_global, converted, solved_directly, with_own_cells
 from .._dispatch import forwards_to
 from .._transforms import ArraySpec
 from ..autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
@@ -23,6 +23,7 @@ from ..tracing._graph import Graph
 from ..tracing._reverse import linearize as _linearize, transposed
 from ..tracing._solve import Equation, calculus_of, solved
 from ..tracing._staging import stage
+from ..tracing._tape import Tape
 from ..tracing._views import linked
 
 
@@ -135,7 +136,12 @@ def checkpoint(
     if policy is everything_saveable:
         return function
     check_no_offload(policy)  # all other policies recompute all values
-    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+
+    def call(*arrays: Array) -> Arrays:
+        found = checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+        return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
+
+    return call
 
 
 def checkpoint_name(x: Array, /, name: str) -> Array:
@@ -184,7 +190,7 @@ Function: TypeAlias = Callable[..., Any]
 def custom_linear_solve(
     matvec: Function, /, b: Arrays, *, solve: Function, transpose_solve: Any, args: Arrays, symmetric: bool, **rest: Any
 ) -> tuple[Arrays, Arrays]:
-    def equation(matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
+    def equation(outer: int, matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
         back = transpose_solve and flat_solver(transpose_solve)
         calculus = calculus_of(traced_namespace(array_namespace(*b, *args)))
         return LinearSystem(calculus, matvec, flat_solver(solve), back, symmetric, list(map(aval_of, b)))
@@ -196,9 +202,9 @@ def custom_linear_solve(
 def custom_root(
     f: Function, /, initial_guess: Arrays, *, solve: Function, tangent_solve: Any, args: Arrays, **options: Any
 ) -> tuple[Arrays, Arrays]:
-    def equation(f: Function, solve: Function, tangent_solve: Function) -> Root:
+    def equation(outer: int, f: Function, solve: Function, tangent_solve: Function) -> Root:
         calculus = calculus_of(traced_namespace(array_namespace(*initial_guess, *args)))
-        of_tangents = tangent_solver(calculus, f, tangent_solve)
+        of_tangents = tangent_solver(calculus, f, tangent_solve, outer)
         return Root(calculus, f, flat_solver(solve), of_tangents, list(map(aval_of, initial_guess)))
 
     return _solved(equation, (f, solve, tangent_solve), initial_guess, args)
@@ -207,17 +213,33 @@ def custom_root(
 def _solved(
     equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Solve an equation. The second function is the solver."""
-    arrays = (*first, *args)
-    outer = captured(_is_traced, *functions)
-    found = solved_directly(_is_traced, functions, first, args, outer)
+    """Solve an equation.
+
+    Args:
+        equation: Takes the number of captured arrays and the functions; returns the equation.
+        functions: The function of the equation, its solver, and the solver of derivatives.
+        first: The right-hand side or the initial guess.
+        args: The further arguments of the functions.
+    """
+    namespace = traced_namespace(array_namespace(*first, *args))
+    is_transformed = namespace.is_transformed
+    outer, shared = captured_and_global(is_transformed, *functions)
+    found = solved_directly(is_transformed, functions, first, args, outer)
     if found is not None:
         return found
-    made = equation(*map(with_own_cells, functions))  # derivatives call the functions again
-    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # the search may have missed captured arrays
-    outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
+    given = (*first, *args)
+    later = list(map(with_own_cells, functions))  # derivatives call the functions again
+    # Staging the functions finds arrays that can't be replaced in copies, and no array that they don't use.
+    is_staged = bool(shared) or any(map(_is_tangent, outer)) or not any(map(is_transformed, (*given, *outer)))
+    if outer and not is_staged:
+        later = [each and converted(each, outer) for each in later]
+    else:
+        outer = []
+    outs = solved(namespace, equation(len(outer), *later), (*given, *outer), is_staged)
+    if not any(isinstance(x, TracedArray) for x in given):
+        outs = list(map(bare, outs))
     return tuple(outs[: len(first)]), tuple(outs[len(first) :])
 
 
-def _is_traced(x: Array) -> bool:
-    return isinstance(bare(x), TracedArray)
+def _is_tangent(x: Array) -> bool:
+    return isinstance(x, TracedArray) and isinstance(x._trace, Tape)

@@ -314,8 +314,8 @@ def native(body: Body, name: str) -> Callable[..., Any]:
 
 def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) -> Body:
     """Make the body of a function that captures no traced arrays."""
-    body, constants = closed(namespace, "loop", function, avals)
-    assert not constants, "what a body is made of brings no arrays of its own"
+    body, outer = closed(namespace, "loop", function, avals)
+    assert not outer, "what a body is made of brings no arrays of its own"
     return body
 
 
@@ -327,7 +327,10 @@ def closed(
     `is_choice`: the function isn't always called, so all its operations belong in the body.
     """
     graph, _ = stage(namespace, what, function, avals, is_choice=is_choice)
-    outer = {variable: x for variable, x in graph.constants.items() if isinstance(x, TracedArray)}
-    known = {variable: x for variable, x in graph.constants.items() if variable not in outer}
+    constants = graph.constants
+    if namespace.bridge is not None:
+        constants = {variable: namespace.bridge.constant(x) for variable, x in constants.items()}
+    outer = {variable: x for variable, x in constants.items() if namespace.is_variable(x)}
+    known = {variable: x for variable, x in constants.items() if variable not in outer}
     lifted = Graph(namespace, [*outer, *graph.inputs], known, graph.equations, graph.outputs)
     return Body(lifted), list(outer.values())

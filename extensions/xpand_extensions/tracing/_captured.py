@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 from xpand.extend import LibraryArray as Array
 
-from .._captures import captured, captured_and_global, with_arrays, with_own_cells
+from .._captures import captured_and_global, converted, with_own_cells
 from .._transforms import replaced
 from ._batching import batched_all
-from ._core import TracedArray, bare
-from ._custom import called, uses_outer
+from ._core import uses_outer
+from ._custom import called
 from ._fit import zeros
 from ._forward import jvp
 from ._reverse import linearize
@@ -28,19 +28,15 @@ def called_with_captured(
     Raises:
         TypeError: One of the functions uses a traced array in a global variable.
     """
-    if not any(map(_is_traced, arrays)):
+    if not any(map(namespace.is_transformed, arrays)):
         return tuple(function(*arrays))
-    outer, shared = captured_and_global(_is_traced, function, *rules.values())
+    outer, shared = captured_and_global(namespace.is_variable, function, *rules.values())
     if shared:
         raise uses_outer(name)
     if outer:
         whole = WithCaptured(namespace, name, function, rules, len(arrays), outer)
         function, rules, arrays = whole.run, whole.rules, (*arrays, *outer)
     return called(namespace, name, function, arrays, rules)
-
-
-def _is_traced(x: Any) -> bool:
-    return isinstance(bare(x), TracedArray)
 
 
 class WithCaptured:
@@ -56,32 +52,20 @@ class WithCaptured:
         outer: Sequence[Array],
     ) -> None:
         """Take the number of arguments and the captured arrays."""
-        self.namespace, self.name, self.count, self.outer = namespace, name, count, outer
-        self.ids = set(map(id, outer))
+        self.namespace, self.name, self.count = namespace, name, count
+        self.function = converted(with_own_cells(function), outer)
         # The variables of the functions may change before they are called, except those of backward rules.
-        given = {"run": function, **rules}
-        self.own = {key: each if key == "backward" else with_own_cells(each) for key, each in given.items()}
-        self.used = {key: self._used(each) for key, each in self.own.items()}
-        self.rules = {key: getattr(self, key) for key in rules}
+        given = {key: each if key == "backward" else with_own_cells(each) for key, each in rules.items()}
+        self.own = {key: converted(each, outer) for key, each in given.items()}
+
+    @property
+    def rules(self) -> dict[str, Any]:
+        """The rules by name, made for each call: bound methods in an attribute would be a reference cycle."""
+        return {key: getattr(self, key) for key in self.own}
 
     def run(self, *arrays: Array) -> Arrays:
         """Call the function."""
-        return tuple(self._with("run", arrays)(*arrays[: self.count]))
-
-    def _with(self, key: str, arrays: Sequence[Array]) -> Any:
-        """Return one of the functions with other captured arrays."""
-        function = self.own[key]
-        if not self.used[key] <= self._used(function):
-            raise TypeError(
-                f"{self.name}: an array that a function uses has been replaced since {self.name} was called: an "
-                "attribute of an object, or a variable of the pullback; pass it as an argument, or bind it "
-                "(`lambda z, a=self.a: ...`)"
-            )
-        return with_arrays(function, {id(x): y for x, y in zip(self.outer, arrays[self.count :])})
-
-    def _used(self, function: Callable[..., Any]) -> set[int]:
-        """Return the `id` of each array that a function captures now."""
-        return {id(x) for x in captured(lambda x: id(x) in self.ids, function)}
+        return tuple(self.function(*arrays))
 
     def _of_captured(self, arrays: Arrays, positions: Sequence[int]) -> Callable[..., Any]:
         """Return the function of some of the captured arrays, for transformations."""
@@ -100,7 +84,7 @@ class WithCaptured:
         namespace, count = self.namespace, self.count
         has_rule = any(t is not None for t in tangents[:count])
         if has_rule:
-            outs, along = self._with("rule", primals)(primals[:count], tangents[:count])
+            outs, along = self.own["rule"](primals[:count], tangents[:count], *primals[count:])
         else:
             outs, along = self._value(primals), ()
         positions = self._captured(
@@ -119,7 +103,7 @@ class WithCaptured:
         saved = arrays if any(perturbed[count:]) else arrays[count:]
         if not any(perturbed[:count]):
             return self._value(arrays), saved
-        outs, residuals = self._with("forward", arrays)(perturbed[:count], *arrays[:count])
+        outs, residuals = self.own["forward"](perturbed[:count], *arrays)
         return outs, (*saved, *residuals)
 
     def backward(
@@ -131,8 +115,8 @@ class WithCaptured:
         arrays: Any = (*[None] * skipped, *residuals[: len(perturbed) - skipped])
         found: list[Array | None] = [None] * len(perturbed)
         if any(perturbed[:count]):
-            rule = self._with("backward", arrays)
-            found[:count] = rule(perturbed[:count], residuals[len(perturbed) - skipped :], cotangents)
+            rest = residuals[len(perturbed) - skipped :]
+            found[:count] = self.own["backward"](perturbed[:count], rest, cotangents, *arrays[count:])
         positions = [i for i in self._captured(perturbed) if namespace.is_floating(arrays[i].dtype)]
         if positions:
             function = self._of_captured(arrays, positions)
@@ -148,5 +132,5 @@ class WithCaptured:
         if any(mapped[count:]):
             outs = batched_all(self.namespace, self.run, arrays, [0 if each else None for each in mapped], size)
             return outs, [True] * len(outs)
-        found: tuple[Arrays, Sequence[bool]] = self._with("batches", arrays)(size, mapped[:count], *arrays[:count])
+        found: tuple[Arrays, Sequence[bool]] = self.own["batches"](size, mapped[:count], *arrays)
         return found

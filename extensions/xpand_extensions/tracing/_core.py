@@ -303,7 +303,7 @@ class Op:
         """Pickle the operation by its name. An operation outside of the standard is pickled with its function."""
         if self.name in self.namespace.standard:
             return _op_of, (self.namespace, self.name)
-        return _op_of, (self.namespace, self.name, self.function)
+        return _op_of, (self.namespace, self.name, getattr(self.function, "__wrapped__", self.function))
 
     def __repr__(self) -> str:
         return self.name
@@ -396,6 +396,19 @@ def bare(x: Any) -> Any:
         if not trace.alive:
             raise leaked("an argument or a result", trace.what)
     return x
+
+
+def is_traced(x: Any) -> bool:
+    """Return whether an interpreter traces an array. It does not if the transformation has finished."""
+    return isinstance(x, TracedArray) and x._trace is not EVALUATION and x._trace.alive
+
+
+def uses_outer(name: str) -> TypeError:
+    """Make the error for a traced array that a function uses, and that is in no argument or closure."""
+    return TypeError(
+        f"{name}: a function uses an array that is differentiated or mapped over, but is not its argument; pass it as "
+        "an argument, or in the closure of the function"
+    )
 
 
 def library_array(x: TracedArray, what: str, advice: str = "") -> Any:

@@ -5,11 +5,11 @@ from typing import Any, TypeAlias
 
 from xpand.extend import LibraryArray as Array
 
-from .._captures import with_own_cells
+from .._captures import captured, with_own_cells
 from .._dtypes import plain_sum
 from ._batching import Batching, batched_all
 from ._bodies import Body, closed
-from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
+from ._core import Op, Trace, TracedArray, aval_of, bare, bind, is_traced, snapshot, uses_outer
 from ._flow import chosen, pulled_back
 from ._forward import Forward
 from ._reverse import Linearize, opaque
@@ -31,7 +31,7 @@ def called(
     namespace: Any, name: str, run: Callable[..., Arrays], args: Sequence[Any], params: dict[str, Any]
 ) -> Arrays:
     """Call a function with rules: as an operation if an array is traced, otherwise directly."""
-    if not any(isinstance(bare(x), TracedArray) for x in args):
+    if not any(map(namespace.is_transformed, args)):
         return run(*args)
     op = namespace.operation(name, _run)
     return tuple(map(namespace.wrap, bind(op, [snapshot(x) for x in args], {"run": run, **params})))
@@ -69,14 +69,6 @@ def _check(trace: Trace, op: Op, results: Sequence[Any]) -> None:
     lowest = trace.level + isinstance(trace, Batching)
     if any(isinstance(x, TracedArray) and x._trace is not tape and x._trace.level >= lowest for x in results):
         raise uses_outer(op.name)
-
-
-def uses_outer(name: str) -> TypeError:
-    """Make the error for a traced array that a function uses, and that is in no argument or closure."""
-    return TypeError(
-        f"{name}: a function uses an array that is differentiated or mapped over, but is not its argument; pass it as "
-        "an argument, or in the closure of the function"
-    )
 
 
 # A rule for forward mode
@@ -227,8 +219,13 @@ def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params:
 
 def checkpointed(namespace: Any, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
     """Call a function. Reverse mode saves only its arguments."""
-    if not any(isinstance(bare(x), TracedArray) for x in args):
-        return tuple(function(*args))
+    if not any(map(is_traced, args)):
+        bridge = namespace.bridge
+        outer = [] if bridge is None else captured(bridge.is_differentiated, function)
+        if not outer and not any(map(namespace.is_transformed, args)):
+            return tuple(function(*args))
+        if not any(map(bridge.is_in_level, (*args, *outer))):
+            return tuple(bridge.checkpoint(function, args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
     return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)])))
 

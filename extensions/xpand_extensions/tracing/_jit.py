@@ -1,6 +1,7 @@
 """Compile functions by tracing them: one program for each signature."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -85,21 +86,44 @@ def _program(
     if not backend.takes(leaves):
         return function, True
     before = DERIVATIVES_TAKEN.get()
-    graph, structure, numbers = staged("jit", function, leaves)
-    if not backend.takes(leaves, graph):
+    whole, structure, numbers = staged("jit", function, leaves)
+    if not backend.takes(leaves, whole):
         return function, True
-    is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())
+    graph, given, is_lasting = _lifted(whole)
+    is_cached = is_lasting and not any(isinstance(x, TracedArray) for x in graph.constants.values())
     single = is_cached and structure.is_leaf()
     by = backend if is_named or backend is LIBRARY else Automatic(backend)
     run = compiled(graph, by, single) if is_cached else graph.run
     for other in others if is_cached else ():
         run = _improved(graph, run, other, single)
+    if given:
+        run = partial(run, *given)
     if numbers:
-        run = _of_numbers(run, graph, numbers)
+        run = _of_numbers(run, whole, numbers)
     is_tuple = structure == trees.structure((0,) * len(graph.outputs))  # `run` returns such a tuple
     if is_cached and backend.warns and DERIVATIVES_TAKEN.get() != before:
         run = getattr(run, QUIET, None) or run_without_warnings(run)
     return run if single or is_tuple else lambda *arrays: trees.unflatten(structure, run(*arrays)), is_cached
+
+
+def _lifted(graph: Graph) -> tuple[Graph, list[Any], bool]:
+    """Make constants that the library itself may differentiate first inputs of a graph.
+
+    Otherwise, their values would become part of the program, which would have no derivatives in them.
+
+    Returns:
+        The graph, these constants, and whether later calls can use them.
+    """
+    bridge = graph.namespace.bridge
+    if bridge is None:
+        return graph, [], True
+    lifted = {name: x for name, x in graph.constants.items() if bridge.may_be_differentiated(x)}
+    if not lifted:
+        return graph, [], True
+    constants = {name: x for name, x in graph.constants.items() if name not in lifted}
+    given = list(lifted.values())
+    new = Graph(graph.namespace, [*lifted, *graph.inputs], constants, graph.equations, graph.outputs)
+    return new, given, all(map(bridge.is_lasting, given))
 
 
 def _improved(graph: Graph, run: Run, backend: Backend, single: bool) -> Run:
@@ -163,7 +187,8 @@ def staged(
     namespace = traced_namespace(base)
     flat = Flattened(function)
     avals = [aval_of(x) for x in as_arrays(leaves, namespace.base, others, name)]
-    graph, _ = stage(namespace, name, lambda *inputs: (flat(*inputs), ()), avals, numbers)
+    with nullcontext() if namespace.bridge is None else namespace.bridge.recording():
+        graph, _ = stage(namespace, name, lambda *inputs: (flat(*inputs), ()), avals, numbers)
     return graph, flat.structure, numbers
 
 

@@ -9,12 +9,13 @@ from xpand._namespace import LIBRARIES, more_than_data
 from xpand._precision import dtypes_of
 from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
+from .._dispatch import import_if_present, plugin_package
 from .._elsewhere import instead_of
 from .._plans import Memory
 from . import rules
 from ._aliases import MAY_RETURN, VIEWS
 from ._array import array_class
-from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
+from ._core import EVALUATION, Op, TracedArray, bind, is_traced, rebuilt, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
@@ -29,6 +30,9 @@ _NUMBERS: Final = (int, float, complex)
 
 _VIEWS: Final = ((VIEWS | MAY_RETURN) & FUNCTIONS.keys()) - {"conj", "linalg.matrix_power", "unstack"}
 """Functions whose result may be their first array, or a view of it."""
+
+_BRIDGED: Final = ("checkpoint", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "scan", "while_loop")
+"""Operations whose derivatives by the library itself would be those of another function, or need more memory."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 
@@ -159,7 +163,28 @@ class TracedNamespace:
     def operation(self, name: str, function: Callable[..., Any]) -> Op:
         """Return an operation outside of the namespace. The first call makes it from `function`."""
         found = self.operations.get(name)
-        return self.operations.setdefault(name, Op(name, function, self, rules)) if found is None else found
+        if found is None:
+            found = Op(name, function, self, rules)
+            if self.bridge is not None and name in _BRIDGED:
+                found.function = self.bridge.differentiable(found)
+            found = self.operations.setdefault(name, found)
+        return found
+
+    @cached_property
+    def bridge(self) -> Any:
+        """The plug-in's module that connects the library's own derivatives to operations; None without one."""
+        package = plugin_package(library_name(self.base))
+        return None if package is None else import_if_present(f"{package}.bridge")
+
+    @cached_property
+    def is_transformed(self) -> Callable[[Any], bool]:
+        """Return whether a transformation traces an array, or one of the library itself differentiates it."""
+        return is_traced if self.bridge is None else _traced_or(self.bridge.is_differentiated)
+
+    @cached_property
+    def is_variable(self) -> Callable[[Any], bool]:
+        """Return whether an array is no constant of a program: it is traced, or the library may differentiate it."""
+        return is_traced if self.bridge is None else _traced_or(self.bridge.may_be_differentiated)
 
     def wrap(self, x: Any) -> Any:
         """Wrap the library's own array. A view becomes an array of its own."""
@@ -241,6 +266,17 @@ class TracedNamespace:
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__!r}>"
+
+
+def _traced_or(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    """Return the test whether an interpreter traces an array, or another test is True for the library's own array."""
+
+    def found(x: Any) -> bool:
+        if isinstance(x, TracedArray):
+            return is_traced(x) or (x._trace is EVALUATION and test(x._value))
+        return test(x)
+
+    return found
 
 
 def _part(namespace: Any, name: str) -> Any:

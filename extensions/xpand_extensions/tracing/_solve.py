@@ -78,11 +78,20 @@ def _staged(namespace: Any, equation: Equation, avals: Sequence[Any]) -> tuple[E
     return changed, constants
 
 
-def _check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> None:
-    """Check that functions did not return captured arrays: none of a higher level, and of this level only if `own`."""
-    if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
+def _check(trace: Trace, op: Op, arrays: Sequence[Any], given: Sequence[Any], *, own: bool = False) -> None:
+    """Check that functions did not return captured arrays: none of a higher level, and of this level only if `own`.
+
+    `given` are the arguments: if the library itself differentiates results, it differentiates an argument.
+    """
+    bridge = trace.namespace.bridge
+    if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays) or (
+        bridge is not None
+        and any(map(bridge.is_differentiated, map(trace.plain, arrays)))
+        and not any(map(bridge.is_differentiated, given))
+    ):
         raise TypeError(
-            f"{op.name}: a function uses an array from outside that `{trace.what}` traces; pass it as one of `args`"
+            f"{op.name}: a function uses an array that is differentiated or mapped over, but is not its argument; pass "
+            "it as one of `args`"
         )
 
 
@@ -108,10 +117,10 @@ def _linearized(
     """
     namespace, count = trace.namespace, len(equation.rows)
     outs = _solve(namespace, equation, primals)
-    _check(trace, op, outs)
+    _check(trace, op, outs, primals)
     xs, given = outs[:count], tuple(map(namespace.wrap, args))
     change = list(map(bare, equation.change(tuple(map(namespace.wrap, xs)), given[:count], given[count:])))
-    _check(trace, op, change, own=True)
+    _check(trace, op, change, primals, own=True)
     rhs = [x._extra if trace.owns(x) else None for x in change]
     return outs, rhs, *_linear(namespace, *equation.of_tangents(xs, primals[count:]))
 
@@ -172,7 +181,7 @@ def implicit_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[st
     types = list(map(aval_of, arrays[:rows]))
     mapped = equation.changed(lambda function, first: over(function), over(equation.solve), types)
     outs = _solve(namespace, mapped, arrays)
-    _check(trace, op, outs)
+    _check(trace, op, outs, arrays)
     return tuple(namespace.array(trace, x) for x in outs)
 
 

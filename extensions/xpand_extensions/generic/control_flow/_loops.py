@@ -1,25 +1,26 @@
 """Loops, scans and branches for any library: Python runs one step at a time."""
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import count
 from typing import Any, Final, TypeAlias
 
 from xpand import UnsupportedError, array_namespace, is_concrete
 from xpand.extend import Array, Namespace, checks, is_lazy
 from xpand_extensions import control_flow as facade
-from xpand_extensions.autodiff import stop_gradient
-from xpand_extensions.control_flow._checkpointed import masked_step, selected
+from xpand_extensions.autodiff import checkpoint, stop_gradient
+from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_step, selected
 
 from ..._captures import captured
-from ...tracing._core import TracedArray, bare
+from ...tracing import traced_namespace
+from ...tracing._core import bare, is_traced
 
 INDICES: Final = 1024
 """The number of loop indices that are created together."""
 
-
-def is_traced(x: Array) -> bool:
-    return isinstance(bare(x), TracedArray)
+FEW_STEPS: Final = 64
+"""The number of steps from which blocks pay off if the library itself records them: blocks compute each step twice."""
 
 
 def traced_among(arrays: Iterable[Array], *functions: Callable[..., Any]) -> Array | None:
@@ -36,6 +37,58 @@ Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 def while_loop(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
+    if isinstance(max_iter, int) and max_iter >= FEW_STEPS and init_val and _bridge(init_val) is not None:
+        return _bounded(cond_fun, body_fun, init_val, max_iter)
+    return _while_loop(cond_fun, body_fun, init_val, max_iter)
+
+
+def _bounded(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Arrays, max_iter: int) -> Arrays:
+    """Step while a condition holds. If the library itself records the steps, checkpoint blocks of steps."""
+    carry = _while_loop(cond_fun, body_fun, carry, 1)
+    bridge = _recorder(carry, max_iter)
+    if bridge is None:
+        return _while_loop(cond_fun, body_fun, carry, max_iter - 1)
+    if any(bridge.is_in_level(x) for x in carry):
+        init = _wrapped(carry)
+        found = facade.while_loop.native(init[0])(cond_fun, body_fun, init, max_iter=max_iter - 1)
+        return _bare(found)
+    size = math.isqrt(max_iter)
+    for start in range(1, max_iter, size):
+        if not bool(cond_fun(*carry)):
+            break
+        steps = min(size, max_iter - start)
+        carry = checkpoint(lambda *carry, steps=steps: _while_loop(cond_fun, body_fun, carry, steps))(*carry)
+    return carry
+
+
+def _bridge(arrays: Iterable[Array]) -> Any:
+    """Return the module of the library's own derivatives; None if it has none."""
+    return traced_namespace(array_namespace(*arrays)).bridge
+
+
+def _recorder(found: Arrays, length: int) -> Any:
+    """Return the module of the library's own derivatives if it records the steps of a long loop; None otherwise.
+
+    Args:
+        found: The results of a step.
+        length: The number of steps.
+    """
+    if length < FEW_STEPS or not found:
+        return None
+    bridge = _bridge(found)
+    return None if bridge is None or not any(bridge.is_recorded(x) for x in found) else bridge
+
+
+def _wrapped(arrays: Arrays) -> Arrays:
+    """Wrap the library's own arrays. A loop on these is one operation, which the library can't record step by step."""
+    return tuple([traced_namespace(array_namespace(x)).wrap(x) for x in arrays])
+
+
+def _bare(arrays: Arrays) -> Arrays:
+    return tuple([bare(x) for x in arrays])
+
+
+def _while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, max_iter: Any) -> Arrays:
     outer = cache(lambda: traced_among((), cond_fun, body_fun))
     traced: Array | None = None
     masks = False
@@ -115,6 +168,11 @@ def counted(
             wrap = array_namespace(traced).asarray
             native = facade.fori_loop.native(traced)
             return tuple(native(lower, upper, body_fun, tuple([wrap(x) for x in init_val])))
+        bridge = _recorder(carry, end - first)
+        if bridge is not None:
+            numbers = xp.arange(first, end, dtype=dtype, device=device)
+            step = lambda carry, row: (body_fun(row[0], *carry), ())
+            return _in_blocks(bridge, step, init_val, (numbers,), end - first)[0]
         if is_traced(like) or is_lazy(xp):
             for i in range(first + 1, end):
                 carry = body_fun(as_index(i), *carry)
@@ -126,10 +184,8 @@ def counted(
         return carry
     last = as_index(upper)
 
-    def step(i: Array, *carry: Array) -> Arrays:
-        return (i + 1, *body_fun(i, *carry))
-
-    _, *carried = while_loop(lambda i, *_: i < last, step, (as_index(lower), *init_val))
+    stepped = lambda i, *carry: (i + 1, *body_fun(i, *carry))
+    _, *carried = while_loop(lambda i, *_: i < last, stepped, (as_index(lower), *init_val))
     return tuple(carried)
 
 
@@ -156,9 +212,35 @@ def _states(
 def scan(
     f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
-    xp = array_namespace((*init, *xs)[0])
     if not length:
+        xp = array_namespace((*init, *xs)[0])
         return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
+    return _scan(f, init, xs, length, reverse, unroll)
+
+
+def _in_blocks(
+    bridge: Any, f: Callable[..., Any], init: Arrays, xs: Arrays, length: int, reverse: bool = False
+) -> tuple[Arrays, Arrays]:
+    """Scan in blocks. The library saves the carry between them, and computes the steps again."""
+    first = (*init, *xs)[0]
+    if any(bridge.is_in_level(x) for x in (*init, *xs)):
+        found = facade.scan.native(*_wrapped((first,)))(f, _wrapped(init), _wrapped(xs), length, reverse)
+        return _bare(found[0]), _bare(found[1])
+    run = partial(_scan, reverse=reverse, is_block=True)
+    library = Primitives(array_namespace(first), run, lambda _, function, state: state, FEW_STEPS, checkpoint)
+    return checkpointed_scan(library, f, init, xs, length, reverse)
+
+
+def _scan(
+    f: Callable[..., Any],
+    init: Arrays,
+    xs: Arrays,
+    length: int,
+    reverse: bool = False,
+    unroll: Any = 1,
+    is_block: bool = False,
+) -> tuple[Arrays, Arrays]:
+    xp = array_namespace((*init, *xs)[0])
     parts = cut(xs, length, reverse)
     carry, row = f(init, parts[0])
     traced = _staged((*carry, *row), (*init, *xs))
@@ -167,6 +249,9 @@ def scan(
         init, xs = tuple([wrap(x) for x in init]), tuple([wrap(x) for x in xs])
         found: tuple[Arrays, Arrays] = facade.scan.native(traced)(f, init, xs, length, reverse, unroll)
         return found
+    bridge = None if is_block else _recorder((*carry, *row), length)
+    if bridge is not None:
+        return _in_blocks(bridge, f, init, xs, length, reverse)
     carry, rest = steps(f, carry, parts[1:])
     rows = [row, *rest]
     return carry, stacked(_shared(rows, xp), rows[::-1] if reverse else rows)
@@ -185,7 +270,12 @@ def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> 
     xp = array_namespace(xs[0])
     if not xs[0].shape[0]:
         return _no_rows(xp, f(*_zeros(xp, xs)))
-    rows = [f(*row) for row in zip(*[xp.unstack(x) for x in xs])]
+    parts = zip(*[xp.unstack(x) for x in xs])
+    rows = [f(*next(parts))]
+    bridge = _recorder(rows[0], xs[0].shape[0])
+    if bridge is not None:
+        return _in_blocks(bridge, lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]
+    rows += [f(*row) for row in parts]
     return stacked(_shared(rows, xp), rows)
 
 

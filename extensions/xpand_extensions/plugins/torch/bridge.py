@@ -1,0 +1,254 @@
+"""PyTorch's own derivatives (`backward`, `torch.autograd.grad`, `torch.func`) of operations with rules.
+
+PyTorch would differentiate the steps of a solver, and the function in place of its rule. So an operation on tensors
+that PyTorch differentiates becomes a `torch.autograd.Function`, whose derivatives come from xpand's linearization. A
+second derivative linearizes the pullback, which is an operation on the same tensors and the cotangents.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import wraps
+from typing import Any, TypeAlias
+
+import torch
+import torch.utils.checkpoint
+from torch.autograd import forward_ad
+from torch.func import debug_unwrap
+
+from xpand.extend import LibraryArray as Array
+
+from ..._captures import with_own_cells
+from ...tracing._batching import batched_all
+from ...tracing._core import Op, TracedArray, bare, bind, uses_outer
+from ...tracing._forward import jvp
+from ...tracing._reverse import linearize
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+
+def constant(x: Any) -> Any:
+    """Remove the outer levels of torch.func that do not differentiate an array: they wrap all new arrays."""
+    while isinstance(x, torch.Tensor) and not isinstance(x, TracedArray):
+        inner = debug_unwrap(x, recurse=False)
+        if inner is x or inner.ndim != x.ndim or x.requires_grad or forward_ad.unpack_dual(x).tangent is not None:
+            return x
+        x = inner
+    return x
+
+
+def is_in_level(x: Any) -> bool:
+    """Return whether torch.func or dual numbers of PyTorch differentiate or map an array."""
+    if not isinstance(x, torch.Tensor) or isinstance(x, TracedArray):
+        return False
+    if debug_unwrap(x, recurse=False) is not x:
+        x = constant(x)
+        if debug_unwrap(x, recurse=False) is not x:
+            return True
+    return forward_ad.unpack_dual(x).tangent is not None
+
+
+def recording() -> AbstractContextManager[Any]:
+    """Record operations in this context, so that arrays that depend on parameters can be told from constants."""
+    return torch.enable_grad()
+
+
+def is_lasting(x: Any) -> bool:
+    """Return whether later calls can use an array that may be differentiated: a parameter, and no function of one."""
+    return bool(x.is_leaf) and not is_in_level(x)
+
+
+def may_be_differentiated(x: Any) -> bool:
+    """Return whether PyTorch differentiates or maps an array wherever its derivatives are enabled."""
+    return is_in_level(x) or (isinstance(x, torch.Tensor) and x.requires_grad)
+
+
+def is_recorded(x: Any) -> bool:
+    """Return whether PyTorch records operations on an array for reverse mode."""
+    return isinstance(x, torch.Tensor) and x.requires_grad and torch.is_grad_enabled()
+
+
+def is_differentiated(x: Any) -> bool:
+    """Return whether PyTorch differentiates or maps an array, by `backward`, dual numbers or torch.func."""
+    return is_in_level(x) or is_recorded(x)
+
+
+def differentiable(op: Op) -> Callable[..., Any]:
+    """Return the function of an operation with derivatives for PyTorch."""
+    function = op.function
+
+    @wraps(function)
+    def call(*args: Any, **params: Any) -> Any:
+        for x in args:
+            # Most tensors need no call of a function to tell that they are not differentiated.
+            if isinstance(x, torch.Tensor) and (
+                x.requires_grad or debug_unwrap(x, recurse=False) is not x or forward_ad.unpack_dual(x)[1] is not None
+            ):
+                if any(map(is_differentiated, args)):
+                    apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
+                    return bridged(op.namespace, op.name, apply, args)
+                break
+        return function(*args, **params)
+
+    return call
+
+
+def bridged(namespace: Any, name: str, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
+    """Call a function of arrays; PyTorch differentiates it as xpand does.
+
+    Args:
+        namespace: The namespace of traced arrays over PyTorch.
+        name: The name of the operation, for errors.
+        function: Takes arrays, also traced ones, and returns a tuple of arrays. It captures no differentiated arrays.
+        args: The arguments of the function.
+    """
+    tensors = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
+
+    def of_tensors(*xs: Any) -> Arrays:
+        given = list(args)
+        for i, x in zip(tensors, xs):
+            given[i] = x
+        return function(*given)
+
+    found: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors), *[args[i] for i in tensors])
+    return found
+
+
+class _Call:
+    """A call of a function of tensors, and its derivatives."""
+
+    def __init__(self, namespace: Any, name: str, function: Callable[..., Arrays]) -> None:
+        self.namespace, self.name, self.function = namespace, name, function
+        self.linear: Any = None
+
+    def of_some(self, arrays: Sequence[Array], positions: Sequence[int]) -> Callable[..., Any]:
+        """Return the function of the tensors at some positions, for transformations."""
+
+        def function(*xs: Any) -> tuple[Any, tuple[()]]:
+            given = list(map(self.namespace.wrap, arrays))
+            for i, x in zip(positions, xs):
+                given[i] = x
+            return self.function(*given), ()
+
+        return function
+
+    def linearized(self, arrays: Sequence[Array], positions: Sequence[int]) -> tuple[Arrays, Any]:
+        """Return the results, and the derivative in the tensors at some positions."""
+        function = self.of_some(arrays, positions)
+        outs, _, linear = linearize(self.namespace, self.name, function, [arrays[i] for i in positions])
+        return outs, linear
+
+    def pulled_back(self, arrays: Arrays, positions: Sequence[int], cotangents: Arrays) -> Arrays:
+        """Pull cotangents of the results back, as an operation on the tensors and the cotangents."""
+        count = len(arrays)
+        pull = lambda *xs: self.linearized(xs[:count], positions)[1].pull(*xs[count:])
+        return bridged(self.namespace, self.name, pull, (*arrays, *cotangents))
+
+    def pushed_forward(self, arrays: Arrays, positions: Sequence[int], tangents: Arrays) -> Arrays:
+        """Push tangents forward, as an operation on the tensors and the tangents."""
+        count = len(arrays)
+
+        def push(*xs: Array) -> Arrays:
+            return jvp(self.namespace, self.of_some(xs, positions), [xs[i] for i in positions], xs[count:])[1]
+
+        return bridged(self.namespace, self.name, push, (*arrays, *tangents))
+
+
+class _Bridge(torch.autograd.Function):  # type: ignore[misc]
+    """A function of tensors with derivatives by xpand."""
+
+    @staticmethod
+    def forward(call: _Call, *xs: Array) -> Arrays:
+        positions = [i for i, x in enumerate(xs) if x.requires_grad]
+        values = [x.detach() for x in xs]
+        with torch.enable_grad():  # the results show captured tensors that require gradients
+            if positions and not any(map(is_in_level, xs)):
+                outs, call.linear = call.linearized(values, positions)
+            else:
+                outs = call.function(*values)
+        if any(map(may_be_differentiated, outs)):
+            raise uses_outer(call.name)
+        return _separate(outs, xs)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Arrays) -> None:
+        call, *xs = inputs
+        # PyTorch frees saved tensors after `backward`, and checkpoints compute them again: one has the linear function.
+        token = torch.empty(0)
+        token.linear, call.linear = call.linear, None
+        ctx.call, ctx.like = call, [(x.shape, x.dtype, x.device) for x in output]
+        ctx.save_for_backward(*xs, token)
+        ctx.save_for_forward(*xs, token)
+        ctx.mark_non_differentiable(*(x for x in output if not _is_floating(x)))
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        *xs, token = ctx.saved_tensors
+        needed = ctx.needs_input_grad[1:]
+        positions = [i for i, each in enumerate(needed) if each]
+        linear = getattr(token, "linear", None)
+        given = tuple(map(_cotangent, gradients, ctx.like))
+        if linear is None or torch.is_grad_enabled() or any(map(is_in_level, given)):
+            found = iter(ctx.call.pulled_back(tuple(xs), positions, given))
+        else:
+            found = iter(linear.pull(*given))
+        return (None, *(_conjugate(next(found)) if each else None for each in needed))
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
+        *xs, _token = ctx.saved_tensors
+        positions = [i for i, t in enumerate(tangents) if t is not None and _is_floating(xs[i])]
+        with torch.enable_grad():
+            found = ctx.call.pushed_forward(tuple(xs), positions, tuple(tangents[i] for i in positions))
+        return tuple(
+            t if dtype.is_floating_point or dtype.is_complex else None for t, (_, dtype, _) in zip(found, ctx.like)
+        )
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, call: _Call, *xs: Array) -> Any:
+        namespace = call.namespace
+
+        def each(*arrays: Any) -> Arrays:
+            return batched_all(namespace, call.function, arrays, in_dims[1:], info.batch_size)
+
+        outs = bridged(namespace, call.name, each, xs)
+        return outs, (0,) * len(outs)
+
+
+def _separate(outs: Arrays, xs: Sequence[Array]) -> Arrays:
+    """Return results without memory of the arguments, and without a cycle of references through the residuals."""
+    if any(debug_unwrap(x, recurse=False) is not x for x in (*outs, *xs)):  # its memory is unknown
+        return tuple([_compact(x) for x in outs])
+    memory = set(map(_memory, xs)) - {None}
+    return tuple([x.clone() if _memory(x) in memory else x.detach() for x in outs])
+
+
+def _compact(x: Array) -> Array:
+    """Return a copy without elements that share memory. PyTorch writes into tangents."""
+    return x.clone(memory_format=torch.contiguous_format)
+
+
+def _memory(x: Array) -> int | None:
+    try:
+        return int(x.untyped_storage().data_ptr())
+    except RuntimeError:  # the zeros of a tangent, which have no memory
+        return None
+
+
+def _is_floating(x: Array) -> bool:
+    return bool(x.is_floating_point() or x.is_complex())
+
+
+def _conjugate(x: Array) -> Array:
+    """Convert between PyTorch's and xpand's cotangents of complex numbers, which are conjugates."""
+    return torch.conj(x).resolve_conj() if x.is_complex() else x
+
+
+def _cotangent(x: Array | None, like: Any) -> Array:
+    shape, dtype, device = like
+    return torch.zeros(shape, dtype=dtype, device=device) if x is None else _conjugate(x)
+
+
+def checkpoint(function: Callable[..., Arrays], arrays: Arrays) -> Arrays:
+    """Call a function. `backward` saves only its arguments."""
+    found: Arrays = torch.utils.checkpoint.checkpoint(with_own_cells(function), *arrays, use_reentrant=False)
+    return found
