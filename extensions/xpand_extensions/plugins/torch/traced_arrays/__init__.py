@@ -34,6 +34,7 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         "_graphed": None,  # the tangent of the array, and its tensor in PyTorch's graph
         "shape": property(lambda x: torch.Size(x._trace.shape(x))),
         "size": torch.Tensor.size,
+        "__len__": _length,
     }
     for name in _PROMOTING:
         methods[name] = _promoting(methods[name])
@@ -69,13 +70,19 @@ def _promoting(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return promoting
 
 
+def _length(x: Any) -> int:
+    if not x.shape:
+        raise TypeError("len() of an array without axes; `torch.stack([x, y])` replaces `torch.tensor([x, y])`")
+    return int(x.shape[0])
+
+
 def _new(cls: Any, *args: Any) -> Any:
     return _EMPTY.as_subclass(cls)
 
 
 def _refuse(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     raise TracedError(
-        f"{func}: PyTorch's compiled code got an array that a transformation of xpand traces, from a transformation of "
-        "`torch.func`, from `torch.autograd` or from `torch.compile`; use xpand's transformation there, such as "
-        "`autodiff.grad`, `vmap.vmap`, `jit.jit`"
+        f"{func}: PyTorch's compiled code got an array that a transformation of xpand traces, from `torch.func`, "
+        "`torch.vmap`, `torch.autograd`, `torch.tensor` or `torch.compile`; use xpand's function of that name there: "
+        "`grad`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian` of `xpand_extensions.autodiff`, `vmap.vmap`, `jit.jit`"
     )

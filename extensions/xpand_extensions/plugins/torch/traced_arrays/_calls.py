@@ -11,6 +11,7 @@ import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from xpand import trees
+from xpand.torch import _private as private
 
 from ._generators import Draws, generators
 
@@ -181,9 +182,44 @@ class Pull(_Derived):
         def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
             return tuple(x for x in self.call(*_filled(primals, chosen, given)) if is_floating(x))
 
+        if not private.are_levels_active():
+            return _pulled(self.call, primals, chosen, cotangents)
         with differentiable_attention(self):
             _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
             return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
+
+
+def _pulled(
+    call: Any, primals: Sequence[torch.Tensor], chosen: Sequence[int], cotangents: Sequence[torch.Tensor]
+) -> tuple[torch.Tensor, ...]:
+    """Pull cotangents through a second evaluation by PyTorch's own graph, which users' functions know as well."""
+    is_part = torch.is_grad_enabled() and any(
+        x.requires_grad for x in (*primals, *cotangents, *call.constants()) if isinstance(x, torch.Tensor)
+    )
+    if is_part:  # a function that can be differentiated only once looks at the cotangents to raise its error
+        cotangents = [x if x.requires_grad else x.detach().requires_grad_() for x in cotangents]
+    with torch.inference_mode(False), torch.enable_grad(), differentiable_attention(call):
+        xs = list(primals)
+        for i in chosen:
+            x = xs[i].clone() if xs[i].is_inference() else xs[i]
+            xs[i] = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+        outs = [x for x in call(*xs) if is_floating(x)]
+        pairs = [(x, conj(ct)) for x, ct in zip(outs, cotangents) if x.requires_grad]
+        inputs = [xs[i] for i in chosen]
+        if not pairs:
+            return tuple(map(torch.zeros_like, inputs))
+        found = torch.autograd.grad(
+            [x for x, _ in pairs],
+            inputs,
+            [ct for _, ct in pairs],
+            create_graph=is_part,
+            allow_unused=True,
+            materialize_grads=True,
+        )
+    for x in found if is_part else ():
+        if x.grad_fn is not None and x.grad_fn.name().endswith("Error"):
+            raise RuntimeError(f"{call.name}: it is marked with @once_differentiable and has no second derivative")
+    return tuple(map(conj, found))
 
 
 class Push(_Derived):
@@ -227,7 +263,13 @@ def _pushed_by_pullbacks(function: Any, primals: Any, tangents: Any) -> tuple[An
     return outs, push(tangents)
 
 
-_WITHOUT_RULE = ("not generate a fallback", "doesn't match the broadcast shape", "inplace arithmetic")
+_WITHOUT_RULE = (
+    "not generate a fallback",
+    "doesn't match the broadcast shape",
+    "inplace arithmetic",
+    "setup_context",
+    "generate_vmap_rule",
+)
 """Parts of PyTorch's errors where it can't apply a function to all lanes."""
 
 

@@ -4,6 +4,7 @@ import functools
 from typing import Any, Final
 
 import torch
+from torch.utils.checkpoint import CheckpointFunction
 
 from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind
 from xpand_extensions.tracing._views import check_writable, linked, write
@@ -154,6 +155,10 @@ def traced_apply() -> None:
         traced = next((x for x in args if isinstance(x, TracedArray)), None)
         if traced is None:
             return native(cls, *args, **kwargs)
+        if cls is CheckpointFunction:
+            raise TracedError(
+                "torch.utils.checkpoint: the array is traced; use `autodiff.checkpoint` of `xpand_extensions`"
+            )
         function = functools.partial(native, cls)
         function.__name__ = cls.__name__  # type: ignore[attr-defined]
         return called(type(traced)._namespace, function, args, kwargs)

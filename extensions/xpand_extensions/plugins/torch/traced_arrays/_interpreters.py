@@ -23,7 +23,7 @@ class Recorded(Linearize):
 
     def __enter__(self) -> Self:
         self.is_around_off = not torch.is_grad_enabled()
-        self.switch = torch.enable_grad()
+        self.switch = torch.inference_mode(False) if torch.is_inference_mode_enabled() else torch.enable_grad()
         self.switch.__enter__()
         return super().__enter__()
 
@@ -53,7 +53,7 @@ def _is_simple(op: Op) -> bool:
 
 
 class Staged(Staging):
-    """The interpreter that records a graph. What a program can't repeat is an error while it is traced."""
+    """The interpreter that records a graph. Draws of random numbers that a program would repeat are errors."""
 
     __slots__ = ("is_differentiated", "state")
 
@@ -81,11 +81,11 @@ class Staged(Staging):
         found = super().process(op, args, params)
         if torch.is_grad_enabled() or not self.is_differentiated or op.name == "stop_gradient":
             return found
-        held = self.namespace.operations["stop_gradient"]
+        stop = self.namespace.operations["stop_gradient"]
         if isinstance(found, TracedArray):
-            return self._held(held, [found])[0]
-        return rebuilt(op, found, self._held(held, found))
+            return self._stopped(stop, [found])[0]
+        return rebuilt(op, found, self._stopped(stop, found))
 
-    def _held(self, op: Op, arrays: Sequence[Any]) -> list[Any]:
+    def _stopped(self, op: Op, arrays: Sequence[Any]) -> list[Any]:
         is_floating = self.namespace.is_floating
         return [super(Staged, self).process(op, (x,), {}) if is_floating(x.dtype) else x for x in arrays]

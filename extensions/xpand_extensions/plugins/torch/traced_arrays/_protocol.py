@@ -22,7 +22,15 @@ def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any 
         return _attribute(args[0], func.__self__.__name__)
     if name in ("__set__", "__delete__"):
         raise TracedError(f"x.{func.__self__.__name__}: this attribute of a traced array can't be set")
+    if name in _DUAL:
+        raise TracedError(
+            "torch.func.jvp: a transformation of xpand traces the array; use `jvp` of `xpand_extensions.autodiff`"
+        )
     return called(namespace, func, args, kwargs)
+
+
+_DUAL: Final = frozenset({"_make_dual", "_unpack_dual"})
+"""Functions of PyTorch's forward mode, which would ignore that an array is traced."""
 
 
 def _attribute(x: Any, name: str) -> Any:

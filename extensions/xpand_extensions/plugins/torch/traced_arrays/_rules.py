@@ -151,6 +151,10 @@ def _size(*xs: torch.Tensor) -> float:
     return max((float(x.abs().max()) for x in xs if x.numel()), default=0.0)
 
 
+_WITHOUT_VALUES: Final = ("meta tensor", "Meta tensor", "'Meta'", "data-dependent", "data-independent")
+"""Parts of PyTorch's errors for functions that need values."""
+
+
 def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
     """Return the shapes of the results of a call, and whether it draws random numbers."""
     if isinstance(call, Seeded):
@@ -168,7 +172,7 @@ def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
             found, is_random = private.watched(lambda: abstract(*meta))
     except (RuntimeError, NotImplementedError) as error:
         message = str(error)
-        if not any(each in message for each in ("meta tensor", "Meta tensor", "data-dependent", "'Meta'")):
+        if not any(each in message for each in _WITHOUT_VALUES):
             raise
         raise TracedError(
             f"torch's {call.name}: its result depends on the values of an array, which are not known while a function "

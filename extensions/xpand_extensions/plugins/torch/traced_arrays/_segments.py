@@ -12,7 +12,7 @@ import torch
 from torch.autograd.graph import GradientEdge
 
 from xpand_extensions.tracing._batching import Batching
-from xpand_extensions.tracing._core import TracedArray, aval_of, bare, bind
+from xpand_extensions.tracing._core import LeakedArrayError, TracedArray, TracedError, aval_of, bare, bind
 from xpand_extensions.tracing._fit import zeros
 from xpand_extensions.tracing._tape import Node, Opaque, Part
 
@@ -202,7 +202,7 @@ class _Linear:
         return self.name
 
 
-def _zeros(node: Any, like: torch.Tensor) -> torch.Tensor:
+def _zeros(node: Any, like: Any) -> torch.Tensor:
     return torch.zeros(tuple(node.shape), dtype=node.dtype, device=like.device)
 
 
@@ -218,14 +218,20 @@ class Along(_Linear):
     def pulled(self, cts: Sequence[Any]) -> Any:
         """Return the cotangents of the inputs, None for zero."""
         create = torch.is_grad_enabled() and (self.is_part or any(ct.requires_grad for ct in cts))
-        found = torch.autograd.grad(
-            self.edges,
-            [edge for _, edge in self.frontier],
-            list(map(conj, cts)),
-            create_graph=create,
-            retain_graph=True,
-            allow_unused=True,
-        )
+        try:
+            found = torch.autograd.grad(
+                self.edges,
+                [edge for _, edge in self.frontier],
+                list(map(conj, cts)),
+                create_graph=create,
+                retain_graph=True,
+                allow_unused=True,
+            )
+        except LeakedArrayError as error:
+            raise TracedError(
+                "PyTorch evaluates a part of the function again, by `torch.utils.checkpoint` or hooks of saved "
+                "tensors, after the transformation has traced it; use `autodiff.checkpoint` of `xpand_extensions`"
+            ) from error
         return [None if x is None else conj(x) for x in found]
 
     def __call__(self, *cts: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -244,29 +250,34 @@ class Across(_Linear):
 
     def __init__(self, edges: list[Any], inputs: list[Any], avals: list[Any]) -> None:
         """Take the edges of results, the inputs, and the shapes of results."""
-        self.edges, self.inputs, self.avals = edges, inputs, avals
+        with torch.enable_grad():
+            self.cts = [_zeros(aval, aval).requires_grad_() for aval in avals]
+            self.back = torch.autograd.grad(
+                edges,
+                [edge for _, edge in inputs],
+                self.cts,
+                create_graph=True,
+                retain_graph=True,
+                allow_unused=True,
+            )
 
     def __call__(self, *tangents: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the tangents of the results."""
-        self.result = None, (None,) * len(self.edges), (True,) * len(self.edges)
-        start = [_zeros(aval, tangents[0]) for aval in self.avals]
+        self.result = None, (None,) * len(self.cts), (True,) * len(self.cts)
         if tangents[0].device.type == "meta":
-            return tuple(start)
-        with torch.enable_grad():
-            cts = [x.requires_grad_() for x in start]
-            inputs = [edge for _, edge in self.inputs]
-            back = torch.autograd.grad(self.edges, inputs, cts, create_graph=True, retain_graph=True, allow_unused=True)
-            pairs = [(x, conj(t)) for x, t in zip(back, tangents) if x is not None and x.requires_grad]
-            if not pairs:
-                return tuple(x.detach() for x in start)
-            found = torch.autograd.grad(
-                [x for x, _ in pairs],
-                cts,
-                [t for _, t in pairs],
-                create_graph=any(t.requires_grad for t in tangents),
-                allow_unused=True,
-                materialize_grads=True,
-            )
+            return tuple(x.detach().to("meta") for x in self.cts)
+        pairs = [(x, conj(t)) for x, t in zip(self.back, tangents) if x is not None and x.requires_grad]
+        if not pairs:
+            return tuple(torch.zeros_like(x) for x in self.cts)
+        found = torch.autograd.grad(
+            [x for x, _ in pairs],
+            self.cts,
+            [t for _, t in pairs],
+            create_graph=torch.is_grad_enabled() and any(t.requires_grad for t in tangents),
+            retain_graph=True,
+            allow_unused=True,
+            materialize_grads=True,
+        )
         return tuple(map(conj, found))
 
 
@@ -285,7 +296,7 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
         if isinstance(x, TracedArray) or (isinstance(x, torch.Tensor) and x.is_inference()):
             return None
     is_recorded = torch.is_grad_enabled()
-    # If PyTorch differentiates the arguments or the constants, too, its graph goes on to them.
+    # If PyTorch differentiates the arguments or the constants, too, its graph continues to them.
     is_part = is_recorded and _is_differentiated(primals, call.constants())
     primals = list(primals)
     inputs: list[tuple[Node, Any]] = []

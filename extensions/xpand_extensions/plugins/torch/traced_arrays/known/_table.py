@@ -17,7 +17,8 @@ class Entry(NamedTuple):
     function: Known
     least: int
     most: int
-    names: frozenset[str]
+    names: frozenset[str] | None
+    """None if it takes all names."""
 
 
 KNOWN: Final[dict[Any, Entry]] = {}
@@ -38,7 +39,9 @@ def known(*functions: Any) -> Callable[[Known], Known]:
         positional = [x for x in parameters if x.kind in _POSITIONAL]
         has_rest = any(x.kind is inspect.Parameter.VAR_POSITIONAL for x in parameters)
         least = sum(x.default is inspect.Parameter.empty for x in positional)
-        names = frozenset(x.name for x in parameters if x.kind is not inspect.Parameter.VAR_POSITIONAL)
+        takes_all = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in parameters)
+        by_name = [x.name for x in parameters if x.kind is not inspect.Parameter.VAR_POSITIONAL]
+        names = None if takes_all else frozenset(by_name)
         entry = Entry(function, least, 1_000_000 if has_rest else len(positional), names)
         KNOWN.update(dict.fromkeys(functions, entry))
         return function
@@ -63,7 +66,7 @@ def apply_known(namespace: Any, func: Any, args: Any, kwargs: Any) -> Any:
         return NotImplemented
     function, least, most, names = entry
     count = len(args)
-    if count > most or count + len(kwargs) < least or (kwargs and not names.issuperset(kwargs)):
+    if count > most or count + len(kwargs) < least or (kwargs and names is not None and not names.issuperset(kwargs)):
         return NotImplemented
     return function(namespace, *args, **kwargs)
 

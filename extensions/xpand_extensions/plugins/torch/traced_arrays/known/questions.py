@@ -74,6 +74,22 @@ _refused(
 )
 
 
+@known(torch.autograd.grad)
+def _grad(xp: Any, outputs: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TracedError(
+        "torch.autograd.grad: a transformation of xpand traces the arrays, which PyTorch doesn't record; use `grad` or "
+        "`vjp` of `xpand_extensions.autodiff` of a function"
+    )
+
+
+@known(torch.autograd.backward)
+def _backward(xp: Any, tensors: Any, *args: Any, **kwargs: Any) -> Any:
+    raise TracedError(
+        "torch.autograd.backward: a transformation of xpand traces the arrays, which PyTorch doesn't record; use "
+        "`grad` of `xpand_extensions.autodiff` of a function"
+    )
+
+
 @known(torch.is_tensor)
 def _is_tensor(xp: Any, input: Any) -> bool:
     return isinstance(input, (torch.Tensor, TracedArray))
