@@ -25,7 +25,7 @@ class Flat:
     A call returns two tuples of arrays: from the result and from the auxiliary data (`has_aux`).
     """
 
-    __slots__ = ("_aux", "_flatten", "function", "has_aux", "name", "result", "structure")
+    __slots__ = ("_aux", "_flatten", "_result", "function", "has_aux", "name", "structure")
 
     def __init__(
         self,
@@ -41,9 +41,18 @@ class Flat:
         """
         self.name, self.function, self.structure, self.has_aux = name, function, structure, has_aux
         self._flatten = flatten
-        self.result: Structure | None = None
+        # Lists: torch.compile loses attributes that are set after a branch or a loop in the function.
+        self._result: list[Structure] = []
+        self._aux: list[Partial] = []
+
+    @property
+    def result(self) -> "Structure | None":
         """The structure of the last result."""
-        self._aux: Partial | None = None
+        return self._result[0] if self._result else None
+
+    @result.setter
+    def result(self, structure: "Structure") -> None:
+        self._result[:] = [structure]
 
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""
@@ -56,7 +65,8 @@ class Flat:
                     f"{describe(result)}"
                 )
             result, aux = result
-            aux, self._aux = divided(aux)
+            aux, rest = divided(aux)
+            self._aux[:] = [rest]
         arrays, self.result = self._flatten(result)
         if type(self.result) is Patterned:
             aux += self.result.take()
@@ -65,8 +75,7 @@ class Flat:
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine the arrays of the result with its structure."""
-        assert self.result is not None, "the function has been called"
-        return unflatten(self.result, arrays)
+        return unflatten(self._result[0], arrays)
 
     def take_patterns(self, aux: Sequence[Array]) -> Sequence[Array]:
         """Take the patterns of the result from the end of the auxiliary data, and return the rest."""
@@ -74,8 +83,7 @@ class Flat:
 
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
         """Combine the arrays of the auxiliary data with its other parts."""
-        assert self._aux is not None, "the function has been called with has_aux"
-        return self._aux.tree(arrays)
+        return self._aux[0].tree(arrays)
 
 
 @dataclass(frozen=True)

@@ -162,8 +162,10 @@ class Call:
         self.patterns_out: list[int] = []
         self.nondiff_args = tuple(args[i] for i in self.nondiff)
         """The arguments that are not differentiated."""
-        self.result: Any = None
-        """The structure of the function's result."""
+        self.result: list[Any] = []
+        """The structure of the function's result, once it is known. torch.compile loses attributes that are set after a
+        branch or a loop in the function.
+        """
 
     def taken(self) -> list[Array]:
         """Return the arguments and drop them. The rule outlives the call, and must not keep them alive."""
@@ -209,13 +211,13 @@ class Call:
         """Call the function with arrays."""
         flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_without_plans)
         found = flat(*leaves)[0]
-        if self.result is None:  # only once: PyTorch's compiler forbids a change in a second call
-            self.result = flat.result
+        if not self.result:  # only once: PyTorch's compiler forbids a change in a second call
+            self.result.append(flat.result)
         return found
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give arrays the structure of the function's result."""
-        return unflatten(self.result, arrays)
+        return unflatten(self.result[0], arrays)
 
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
         """Flatten the output that a rule returned. It must have the structure of the function's output."""
@@ -223,12 +225,13 @@ class Call:
         found, structure = flatten_without_plans(output)
         positions = pattern_positions(output)
         if positions != self.patterns_out:  # only once: PyTorch's compiler forbids a change in a second call
-            self.patterns_out = positions
-        if self.result is None:
-            self.result = structure
-        elif not same_structure(structure, self.result):
+            self.patterns_out[:] = positions
+        if not self.result:
+            self.result.append(structure)
+        elif not same_structure(structure, self.result[0]):
             raise TypeError(
-                f"{label} must return an output of the structure {self.result}, as the function does, got {structure}"
+                f"{label} must return an output of the structure {self.result[0]}, as the function does, got "
+                f"{structure}"
             )
         like = self.specs[0].zeros() if not all(map(checks.is_array, found)) else None
         return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)

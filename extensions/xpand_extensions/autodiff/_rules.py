@@ -167,7 +167,7 @@ class CustomJVP(Custom):
             output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*nondiff, *given))
             outs = call.outputs(output)
             specs = [ArraySpec.of(x) for x in outs]
-            return outs, conforming(f"{self.label}: the tangent", tangent, call.result, specs)
+            return outs, conforming(f"{self.label}: the tangent", tangent, call.result[0], specs)
 
         leaves = call.taken()
         if not leaves:
@@ -194,7 +194,7 @@ class CustomVJP(Custom):
             symbolic_zeros: Whether the rule learns which arrays are not differentiated. Then `forward` gets a
                 `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number in the
                 differentiable arguments. `backward` gets a `SymbolicZero` as the cotangent of an output that nothing
-                depends on, and may also return them.
+                depends on, and may also return them. Inside `torch.compile`, cotangents are always arrays.
         """
         checks.function("defvjp", forward, "forward")
         checks.function("defvjp", backward, "backward")
@@ -248,7 +248,7 @@ class _Reverse:
             self.residuals[perturbed] = rest
         outs = self.call.outputs(output)
         if not self.specs:
-            self.specs = [ArraySpec.of(x) for x in outs]
+            self.specs.extend([ArraySpec.of(x) for x in outs])
         # Save the patterns of the output, too: `backward` needs them for its cotangent.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*arrays, *patterns)

@@ -220,28 +220,31 @@ class Results(Opaque):
     def __init__(self, function: str, what: str, like: Array | None) -> None:
         """Take the name of the trees for messages, `what`, and `like`: numbers become arrays of its library."""
         self.function, self.what, self._like = function, what, like
-        self._skeleton: trees.Tree = None
-        self._called = False
-        self._described: list[tuple[str, Any, tuple[Any, ...]]] = []
-        self._kinds = Kinds(())
+        self._first: list[tuple[trees.Tree, list[tuple[str, Any, tuple[Any, ...]]], Kinds]] = []
+        """The structure, the descriptions and the kinds of the first tree. A list: torch.compile loses attributes
+        that are set after a branch or a loop in the function.
+        """
 
     def flatten(self, tree: trees.Tree) -> Arrays:
         """Flatten a tree, which must have the structure of the previous ones."""
-        same = self._kinds.same(self._skeleton, tree) if self._called else None
-        if same is not None:
-            return same
+        if self._first:
+            form, _, kinds = self._first[0]
+            same = kinds.same(form, tree)
+            if same is not None:
+                return same
         tree = stackable(tree)
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
-        if not self._called:
+        if not self._first:
             # Do not store the arrays themselves: they may be tracers and would leak.
-            self._described = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
-            self._called, self._skeleton, self._kinds = True, skeleton(tree), Kinds(arrays)
-        wanted = trees.structure(self._skeleton)
+            texts = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
+            self._first.append((skeleton(tree), texts, Kinds(arrays)))
+        form, texts, _ = self._first[0]
+        wanted = trees.structure(form)
         if not same_structure(structure, wanted):
             raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
-        for i, ((text, dtype, shape), x) in enumerate(zip(self._described, arrays)):
+        for i, ((text, dtype, shape), x) in enumerate(zip(texts, arrays)):
             if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
                 raise TypeError(
                     f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
@@ -251,8 +254,7 @@ class Results(Opaque):
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the trees."""
-        assert self._called, "the function has been called"
-        return filled(self._skeleton, arrays)
+        return filled(self._first[0][0], arrays)
 
 
 def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> trees.Tree:
