@@ -25,7 +25,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Final, Generic, NoReturn, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError, array_namespace, library_name
 from xpand._namespace import more_than_data
@@ -409,6 +409,19 @@ def forwards_to(other: Callable[..., Any], /) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def untraceable(facade: F, /) -> F:
+    """Have torch.compile raise an error where it would trace a facade. Put it above all other decorators."""
+
+    def raises(*args: Any, **kwargs: Any) -> NoReturn:
+        raise UnsupportedError(
+            f"{facade.__name__}: torch.compile cannot trace it; use `xpand_extensions.jit.jit` in place of "
+            "torch.compile, or call it outside of the compiled function"
+        )
+
+    trace_instead(facade, raises)
+    return facade
 
 
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:

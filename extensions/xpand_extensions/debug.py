@@ -9,7 +9,7 @@ from typing import Any
 from xpand import trees
 from xpand.extend import Namespace, checks, imported_libraries
 
-from ._dispatch import pluggable
+from ._dispatch import pluggable, untraceable
 from ._where import clean_tracebacks
 from .jit._host import prepared
 
@@ -52,6 +52,7 @@ def checking_leaks() -> Iterator[None]:
         yield
 
 
+@untraceable
 @clean_tracebacks
 @pluggable
 def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
@@ -85,6 +86,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     _call("callback", function, args, kwargs, ordered, None)
 
 
+@untraceable
 @clean_tracebacks
 def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Print the values of arrays, also inside transformed programs.

@@ -7,7 +7,7 @@ from xpand import trees
 from xpand.extend import Array, checks, same_structure
 
 from .._captures import OfArrays, captured
-from .._dispatch import pluggable
+from .._dispatch import pluggable, untraceable
 from .._transforms import ArraySpec, arrays_of, as_array
 from .._where import clean_tracebacks
 from ._products import Function
@@ -64,6 +64,7 @@ def custom_gradient(function: Function, /) -> Function:
     return custom
 
 
+@untraceable
 @clean_tracebacks
 @pluggable
 def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import ref
 
 from xpand import trees
-from xpand.extend import checks, library_of
+from xpand.extend import checks, library_of, trace_instead
 
 from .._ambient import Bound, Setting, ambient
 from .._direct_calls import compiled_as
@@ -187,6 +187,15 @@ def jit(
         setattr(compiled, name, value)
     # torch.compile traces the function itself, or treats it as opaque, but does not trace the look-up above
     return compiled_as(function, compiled)  # type: ignore[return-value]
+
+
+def _uncompiled(function: Function | None = None, /, **options: Any) -> Any:
+    return _uncompiled if function is None else function
+
+
+# torch.compile traces the function itself.
+trace_instead(jit, _uncompiled)
+trace_instead(named_call, _uncompiled)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import Any
 from xpand import array_namespace, default_namespace, library_name, namespace, trees
 from xpand.extend import Array, DType, Namespace, checks, describe
 
-from .._dispatch import OPERATIONS, pluggable
+from .._dispatch import OPERATIONS, pluggable, untraceable
 from .._transformed import transformation
 from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
@@ -38,6 +38,7 @@ class ShapeDtype:
         return len(self.shape)
 
 
+@untraceable
 @transformation
 @pluggable
 def make_graph(
@@ -84,6 +85,7 @@ def _jit() -> Any:
     return OPERATIONS[f"{__package__}.jit"].facade
 
 
+@untraceable
 @transformation
 @pluggable
 def lower(
@@ -147,6 +149,7 @@ def _call(
     return Flat(name, function, structure, values), leaves, like, structure
 
 
+@untraceable
 @clean_tracebacks
 @pluggable
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -5,9 +5,9 @@ from functools import partial, wraps
 from typing import Any
 
 from xpand import array_namespace, choose_namespace, is_concrete, namespace, trees
-from xpand.extend import checks, describe, same_structure
+from xpand.extend import checks, describe, same_structure, trace_instead
 
-from .._dispatch import pluggable
+from .._dispatch import pluggable, untraceable
 from .._transformed import transformation
 from .._transforms import arrays_of
 from .._where import clean_tracebacks
@@ -50,9 +50,11 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     if hasattr(function, "__name__"):
         wraps(function)(named)
     named.__name__ = known
+    trace_instead(named, function, wraps=True)
     return named
 
 
+@untraceable
 @clean_tracebacks
 @pluggable
 def pure_callback(
@@ -101,6 +103,7 @@ def pure_callback(
     return trees.unflatten(of_result, found)
 
 
+@untraceable
 @clean_tracebacks
 @pluggable
 def io_callback(

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from xpand import array_namespace, trees
 from xpand.extend import Array, Namespace, checks
 
-from .._dispatch import pluggable
+from .._dispatch import pluggable, untraceable
 from . import _names as names
 from ._lanes import count_of, divided, on_leaves, own_entry, pairs_of, position_of, table_of, with_arrays
 
@@ -38,6 +38,7 @@ def axis_size(axis_name: names.Names) -> int:
     return count_of(names.several("axis_size", axis_name))
 
 
+@untraceable
 @pluggable
 def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Sum over all lanes along a mapped axis.
@@ -103,6 +104,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     return on_leaves("pmean", x, averaged, lambda number: number)
 
 
+@untraceable
 @pluggable
 def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Return the maximum over all lanes along a mapped axis.
@@ -123,6 +125,7 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     return _extreme("pmax", pmax, x, axis_name)
 
 
+@untraceable
 @pluggable
 def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Return the minimum over all lanes along a mapped axis. Arguments, result and errors are as in `pmax`.
@@ -137,6 +140,7 @@ def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     return _extreme("pmin", pmin, x, axis_name)
 
 
+@untraceable
 @pluggable
 def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled: bool = False) -> trees.Tree:
     """Gather the values of all lanes along a new axis, in each lane.
@@ -199,6 +203,7 @@ def axis_index(axis_name: names.Names) -> Array:
     return position_of(names.several("axis_index", axis_name))
 
 
+@untraceable
 @pluggable
 def psum_scatter(
     x: trees.Tree, /, axis_name: names.Names, *, scatter_dimension: int = 0, tiled: bool = False
@@ -246,6 +251,7 @@ def psum_scatter(
     return on_leaves("psum_scatter", with_arrays("psum_scatter", x, axes), scattered)
 
 
+@untraceable
 @pluggable
 def all_to_all(
     x: trees.Tree, /, axis_name: names.Names, split_axis: int, concat_axis: int, *, tiled: bool = False
@@ -303,6 +309,7 @@ def all_to_all(
     return on_leaves("all_to_all", with_arrays("all_to_all", x, axes), exchanged)
 
 
+@untraceable
 @pluggable
 def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree:
     """Send the values of lanes along a mapped axis to other lanes.

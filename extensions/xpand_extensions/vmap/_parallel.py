@@ -8,7 +8,7 @@ from xpand import library_name, trees
 from xpand.extend import Array, Device, Namespace, checks, describe, device_of
 
 from .._ambient import ambient
-from .._dispatch import pluggable
+from .._dispatch import pluggable, untraceable
 from .._transformed import transformation
 from ..devices import DeviceInfo, device_info, local_devices
 from ..devices._list import library_under, of_kind
@@ -18,6 +18,7 @@ from . import _names as names
 from ._mapping import Axes, axes_of_arguments, size_of_axes
 
 
+@untraceable
 @transformation
 @pluggable
 def pmap(
