@@ -12,7 +12,7 @@ import math
 from typing import Any, ClassVar, Final, Self
 
 from xpand import array_namespace, device, trees
-from xpand.extend import Array, Device, DType, Namespace, library_of, untraced
+from xpand.extend import Array, Device, DType, Namespace, library_of, trace_instead, untraced
 
 from .._dispatch import import_if_present, plugin_package
 from .._display import array_text, as_html
@@ -30,6 +30,10 @@ def make_known(values: Any, capability: str = "sparse") -> None:
     """Register the classes of a capability with the library of an array, if it has its own trees."""
     if (type(values), capability) not in _SEEN:
         _look(type(values), capability)
+
+
+# torch.compile guards the set otherwise, which changes.
+trace_instead(make_known, lambda values, capability="sparse": _look(type(values), capability))
 
 
 @untraced
