@@ -5,7 +5,9 @@ from typing import Any, Final, TypeAlias
 
 import torch
 
-from xpand.extend import LibraryArray as Array
+from xpand.extend import LibraryArray as Array, trace_instead
+
+from ._in_compile._replaced import check_no_levels
 
 Pull: TypeAlias = Callable[..., Sequence[Array | None]]
 """Takes the cotangent, the arguments and the result of an operation; returns the cotangents of all tensors, or None."""
@@ -46,8 +48,18 @@ def define_operation(signature: str, run: Callable[..., Array], pull: Pull | Non
         return (*[None] * len(ctx.options), *found)
 
     torch.library.register_autograd(qualified, backward, setup_context=save, lib=_LIBRARY)
-    found: Callable[..., Array] = operation
-    return found
+
+    def call(*args: Any) -> Array:
+        found: Array = operation(*args)
+        return found
+
+    def checked(*args: Any) -> Array:
+        check_no_levels(name, "functions with derivatives of their own")
+        found: Array = operation(*args)
+        return found
+
+    trace_instead(call, checked)
+    return call
 
 
 def _moved(x: Array, axis: int | None, size: int) -> Array:
