@@ -22,6 +22,7 @@ import xpand
 from xpand_extensions import capabilities, cli
 from xpand_extensions.cli import _info, _libraries, load_tour, main
 from xpand_extensions.plugins.numpy.jit import native
+from xpand_extensions.plugins.torch.jit import inductor
 
 _tour: Any = load_tour()
 from xpand_extensions.cli.tour import report  # noqa: E402
@@ -91,6 +92,7 @@ class TestInfo:
         assert libraries["numpy"]["devices"] == ["cpu"]
         assert libraries["numpy"]["compilers"] == {"numpy": True, "native": native.BACKEND.is_available(), "xla": True}
         assert libraries["jax"]["compilers"] == {"xla": True}
+        assert libraries["torch"]["compilers"] == {"torch": True, "inductor": inductor.BACKEND.is_available()}
         assert libraries["dask"]["compilers"] == {}
         assert libraries["array_api_strict"]["status"] == "ready"
 

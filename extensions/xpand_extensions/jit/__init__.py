@@ -108,11 +108,11 @@ def jit(
         static_argnames: The same by name. An argument declared by position is static by name, too, and vice versa.
         donate_argnums: The positions of arguments whose memory may be reused for results. Their arrays can't be used
             afterwards. Only JAX reuses the memory; other libraries ignore this.
-        compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "inductor" or "eager" on PyTorch.
+        compiler: The compiler: "numpy", "native" or "xla" on NumPy, "xla" on JAX, "torch" or "inductor" on PyTorch.
             None: the default of the library. "native" compiles loops, branches and elementwise operations on NumPy
             arrays to machine code, with NumPy's values. It needs an x86-64 processor and `pip install 'xpand[native]'`.
-            If installed, it is also used by default for loops that have taken longer than compiling takes. "eager" runs
-            the traced graph operation by operation: its first call is many times faster.
+            If installed, it is also used by default for loops that have taken longer than compiling takes. "inductor"
+            compiles many small operations on PyTorch, in seconds; values differ in the last digits.
 
     Returns:
         A function of the same arguments. Its method `lower(*args)` returns the program before compilation, with
