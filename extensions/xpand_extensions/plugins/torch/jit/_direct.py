@@ -18,6 +18,7 @@ from ....tracing._core import Aval
 from ....tracing._functions import FUNCTIONS
 from ....tracing._graph import Equation, Variable
 from ....tracing.rules import ELEMENTWISE
+from ..traced_arrays._calls import Call
 
 MOST: Final = 4096
 """Operations on arrays of more elements are not run for this. For these, the checks do not matter."""
@@ -38,6 +39,8 @@ _OF_NUMBERS: Final = frozenset(
 def direct(equation: Equation) -> Direct | None:
     """Return the one call of PyTorch's that an operation consists of; None if there are several, or this is unknown."""
     op = equation.op
+    if op.name == "torch_call":
+        return _of_user(equation)
     if op.result is not None or op.name not in _NAMES:
         return None
     is_elementwise = op.name in ELEMENTWISE
@@ -49,6 +52,21 @@ def direct(equation: Equation) -> Direct | None:
     with suppress(Exception), recorder:  # an operation that fails is left to the program, which may not reach it
         return recorder.only_call(op.function(*given, **equation.params), given, equation.inputs)
     return None
+
+
+def _of_user(equation: Equation) -> Direct | None:
+    """Return the user's own call of a function of PyTorch, if it returns one tensor."""
+    call = equation.params["call"]
+    if type(call) is not Call or type(call.structure) is not tuple or call.result is None or call.result[0] is not None:
+        return None
+    leaves = list(call.leaves)
+    for i, x in zip(call.positions, equation.inputs):
+        leaves[i] = x
+    count = len(leaves) - len(call.structure)
+    params = dict(zip(call.structure, leaves[count:]))
+    if any(isinstance(x, Variable) for x in params.values()):
+        return None
+    return Direct(call.function, leaves[:count], params)
 
 
 def with_tensors(call: Direct) -> Direct:

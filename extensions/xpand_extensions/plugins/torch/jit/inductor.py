@@ -66,7 +66,7 @@ class Inductor(Backend):
             return "PyTorch's functions run its steps, with compiled bodies"
         if op.name == "remainder" and op.namespace.is_floating(equation.outputs[0].dtype):
             return "TorchInductor rounds remainders"
-        is_known = op.name in _OPERATIONS
+        is_known = op.name in _OPERATIONS or (op.name == "torch_call" and _direct.direct(equation) is not None)
         if isinstance(op, FacadeOp):
             is_known = op.operation.is_own and op.operation.capability in _CAPABILITIES
         return "" if is_known else "torch.compile can't trace it"
