@@ -186,7 +186,7 @@ def register_node(cls: type, flatten: Callable[..., Any], unflatten: Callable[..
         register(cls, split, joined, serialized_type_name=f"{cls.__module__}.{cls.__name__}")
 
 
-lookup_backend = _late("torch._dynamo:lookup_backend")
+lookup_backend = _late("torch._dynamo:lookup_backend", "torch._inductor.compile_fx")
 """Return the function that returns TorchInductor as a function of a graph and its tensors.
 
 Public: `torch.compile(backend="inductor")`. Its calls check again what the key of a program says, in 20 to 75 µs.
