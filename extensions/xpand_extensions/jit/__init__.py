@@ -88,21 +88,19 @@ def jit(
     the structure of its arguments, the static values, the shapes and data types of the arrays, the settings (precision,
     default namespace, axis mapping), and the names and sizes of mapped axes. At most 256 programs are cached.
 
-    On JAX this is `jax.jit`. On PyTorch, the function is traced as in `torch.func`, including derivatives and maps, and
-    TorchInductor compiles the graph; for arrays that require gradients, it compiles the backward pass, too. If the
-    machine has no C++ compiler, or TorchInductor fails, a warning gives the reason and the graph runs uncompiled. Other
-    libraries record the operations of the standard and of xpand in a graph. It is simplified (constants are folded,
-    equal operations merged, unused ones removed) and becomes a sequence of calls of the library's own functions. On
-    NumPy, elementwise operations on large arrays are fused and run block by block. On Dask the result is lazy. Inside
-    another transformation or compiled function, of xpand or of the library, the function becomes part of the outer
-    program.
+    On JAX this is `jax.jit`. Other libraries record the operations of the standard and of xpand, and on PyTorch its own
+    functions, in a graph. It is simplified (constants are folded, equal operations merged, unused ones removed) and
+    becomes a sequence of calls of the library's own functions. On NumPy and PyTorch, elementwise operations on large
+    arrays are fused and run block by block. On Dask the result is lazy. Inside another transformation or compiled
+    function, of xpand or of the library, the function becomes part of the outer program. Tensors that require gradients
+    are not compiled by default, so that PyTorch records what the function does.
 
     Args:
         function: Takes trees of arrays and Python numbers, and static values; returns a tree of arrays and numbers.
             Numbers that it returns become arrays. Python numbers are traced, too: another value does not compile again.
             On libraries other than JAX, a real or complex number is traced as an array of shape () with the widest
-            floating-point precision of the call's arrays, and an integer as one of int64. On libraries other than JAX
-            and PyTorch, a number takes the data type of the arrays that it is combined with.
+            floating-point precision of the call's arrays, and an integer as one of int64. A number takes the data type
+            of the arrays that it is combined with.
         static_argnums: The positions of arguments that the function's own Python code uses as values: sizes, names,
             functions. They must be hashable. Each value compiles again. Negative positions count from the end.
         static_argnames: The same by name. An argument declared by position is static by name, too, and vice versa.
@@ -125,6 +123,7 @@ def jit(
         ValueError: An argument declared static or donated is not an argument of the function, or is declared both. The
             returned function raises it if the library doesn't have the compiler.
         ImportError: The returned function raises it if the compiler is not installed.
+        UnsupportedError: The returned function raises it if TorchInductor fails.
 
     Source: `jax.jit`.
 
