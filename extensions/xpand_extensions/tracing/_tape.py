@@ -13,7 +13,7 @@ from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, 
 from ._fit import namespace_for, plus, product, spread, zeros
 from ._staging import avals_of_result
 
-_ORDER: Final = count()
+ORDER: Final = count()
 
 
 class Node:
@@ -23,7 +23,7 @@ class Node:
 
     def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
         self.shape, self.dtype = shape, dtype
-        self.order = next(_ORDER)
+        self.order = next(ORDER)
 
     def parents(self) -> Iterable["Node"]:
         """Return the tangents from which this one is computed."""
@@ -45,7 +45,7 @@ class Sum(Node):
 
     def __init__(self, shape: tuple[int, ...], dtype: Any, terms: list[tuple[Node, Any]]) -> None:
         self.shape, self.dtype, self.terms = shape, dtype, terms
-        self.order = next(_ORDER)
+        self.order = next(ORDER)
 
     def parents(self) -> Iterable[Node]:
         return [node for node, _ in self.terms]

@@ -12,9 +12,9 @@ import torch
 from torch.autograd.graph import GradientEdge
 
 from xpand_extensions.tracing._batching import Batching
-from xpand_extensions.tracing._core import LeakedArrayError, TracedArray, TracedError, aval_of, bare, bind
+from xpand_extensions.tracing._core import Aval, LeakedArrayError, TracedArray, TracedError, aval_of, bare, bind
 from xpand_extensions.tracing._fit import zeros
-from xpand_extensions.tracing._tape import Node, Opaque, Part
+from xpand_extensions.tracing._tape import ORDER, Node, Opaque, Part
 
 from ._calls import Mapped, Pull, Push, conj, is_floating, repeated
 from ._generators import evaluated
@@ -44,14 +44,16 @@ class Segment(Opaque):
             maps: The interpreters of the maps whose lanes the graph computes together.
             given: The call, its arguments, and which of these are differentiated; needed only with maps.
         """
-        super().__init__(list(map(aval_of, outs)), [node for node, _ in inputs], _unused, None, symbolic_zeros=True)
+        self.order = next(ORDER)
+        self.back, self.pushforward, self.symbolic_zeros = _unused, None, True
+        self.avals = [Aval(x.shape, x.dtype, x.device) for x in outs]
+        self.nodes = [node for node, _ in inputs]
         self.namespace, self.edges, self.inputs, self.maps, self.given = namespace, edges, inputs, maps, given
         self.is_part = False
         """Whether PyTorch differentiates arguments of the call."""
         self.uses = 0
         """The number of calls that use the results, or more."""
-        if len(outs) == 1:
-            self.shape, self.dtype = outs[0].shape, outs[0].dtype
+        self.shape, self.dtype = (outs[0].shape, outs[0].dtype) if len(outs) == 1 else ((), None)
 
     def frontier(self) -> list[tuple[Node, Any]]:
         """Return the inputs of the segment that ends here."""

@@ -8,6 +8,8 @@ import torch
 
 from xpand_extensions.tracing._core import TracedArray
 
+from .._interpreters import Recorded
+
 Known = Callable[..., Any]
 
 
@@ -19,6 +21,8 @@ class Entry(NamedTuple):
     most: int
     names: frozenset[str] | None
     """None if it takes all names."""
+    is_arithmetic: bool
+    """Whether it computes, so that PyTorch's own graph may record it instead."""
 
 
 KNOWN: Final[dict[Any, Entry]] = {}
@@ -31,7 +35,7 @@ _T: Final = torch.Tensor
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def known(*functions: Any) -> Callable[[Known], Known]:
+def known(*functions: Any, is_arithmetic: bool = False) -> Callable[[Known], Known]:
     """Enter a function in the table."""
 
     def add(function: Known) -> Known:
@@ -42,11 +46,16 @@ def known(*functions: Any) -> Callable[[Known], Known]:
         takes_all = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in parameters)
         by_name = [x.name for x in parameters if x.kind is not inspect.Parameter.VAR_POSITIONAL]
         names = None if takes_all else frozenset(by_name)
-        entry = Entry(function, least, 1_000_000 if has_rest else len(positional), names)
+        entry = Entry(function, least, 1_000_000 if has_rest else len(positional), names, is_arithmetic)
         KNOWN.update(dict.fromkeys(functions, entry))
         return function
 
     return add
+
+
+def arithmetic(*functions: Any) -> Callable[[Known], Known]:
+    """Enter a function that computes in the table."""
+    return known(*functions, is_arithmetic=True)
 
 
 def both(*names: str) -> list[Any]:
@@ -64,16 +73,31 @@ def apply_known(namespace: Any, func: Any, args: Any, kwargs: Any) -> Any:
     entry = KNOWN.get(func)
     if entry is None:
         return NotImplemented
-    function, least, most, names = entry
+    function, least, most, names, is_arithmetic = entry
     count = len(args)
     if count > most or count + len(kwargs) < least or (kwargs and names is not None and not names.issuperset(kwargs)):
         return NotImplemented
+    if is_arithmetic:
+        # A call that extends a graph of PyTorch is differentiated together with it.
+        for x in args:
+            graphed = x._graphed if type(x) is namespace.array else None
+            if graphed is not None and graphed[0] is x._extra:
+                return NotImplemented
     return function(namespace, *args, **kwargs)
 
 
 def several(given: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return integers that were passed separately, or as one tuple or list."""
     return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+
+
+def is_recorded(*arrays: Any) -> bool:
+    """Return whether PyTorch's own graph records a call with these arrays: in reverse mode of tensors with values."""
+    return all(
+        isinstance(x._trace, Recorded) and not isinstance(x._value, TracedArray)
+        for x in arrays
+        if isinstance(x, TracedArray)
+    )
 
 
 def is_traced(x: Any) -> bool:

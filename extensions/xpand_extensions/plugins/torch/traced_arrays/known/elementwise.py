@@ -1,4 +1,7 @@
-"""Functions of elements, and data types of results."""
+"""Functions of elements, and data types of results.
+
+Absent are functions whose derivatives differ from PyTorch's at some points, such as `abs` at 0.
+"""
 
 import operator
 from collections.abc import Callable
@@ -7,16 +10,16 @@ from typing import Any, Final
 
 import torch
 
-from ._table import Known, both, is_floating, known
+from ._table import Known, arithmetic, both, is_floating
 
 _T: Final = torch.Tensor
 
-_ANY: Final = {"abs": "absolute", "negative": "neg", "positive": "", "square": ""}
+_ANY: Final = {"negative": "neg", "positive": "", "square": ""}
 """Functions of all numbers, with another name in PyTorch."""
 _REAL: Final = ("ceil", "floor", "isinf", "isnan", "sign", "signbit", "trunc")
 _FLOATING: Final = {
     **dict.fromkeys(("cos", "cosh", "exp", "expm1", "isfinite", "log", "log1p", "log2", "log10", "reciprocal"), ""),
-    **dict.fromkeys(("sin", "sinh", "sqrt", "tan", "tanh"), ""),
+    **dict.fromkeys(("sin", "sinh", "sqrt", "tan"), ""),
     **{f"a{name}": f"arc{name}" for name in ("cos", "cosh", "sin", "sinh", "tan", "tanh")},
 }
 
@@ -37,25 +40,24 @@ def _is_floating_or_complex(x: Any) -> bool:
 
 
 for _name, _other in _ANY.items():
-    known(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_number))
-known(_T.__neg__)(_unary("negative", _is_number))
-known(_T.__abs__)(_unary("abs", _is_number))
+    arithmetic(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_number))
+arithmetic(_T.__neg__)(_unary("negative", _is_number))
 for _name in _REAL:
-    known(*both(_name))(_unary(_name, is_floating))
-known(*both("fix"))(_unary("trunc", is_floating))
+    arithmetic(*both(_name))(_unary(_name, is_floating))
+arithmetic(*both("fix"))(_unary("trunc", is_floating))
 for _name, _other in _FLOATING.items():
-    known(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_floating_or_complex))
-known(*both("logical_not"))(_unary("logical_not", lambda x: x.dtype == torch.bool))
-known(*both("conj", "conj_physical"))(lambda xp, input: xp.conj(input) if input.dtype.is_complex else input)
-known(*both("resolve_conj", "resolve_neg"))(lambda xp, input: input)
+    arithmetic(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_floating_or_complex))
+arithmetic(*both("logical_not"))(_unary("logical_not", lambda x: x.dtype == torch.bool))
+arithmetic(*both("conj", "conj_physical"))(lambda xp, input: xp.conj(input) if input.dtype.is_complex else input)
+arithmetic(*both("resolve_conj", "resolve_neg"))(lambda xp, input: input)
 
 
-@known(*both("round"))
+@arithmetic(*both("round"))
 def _round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
     return xp.round(input) if decimals == 0 and is_floating(input) else NotImplemented
 
 
-@known(*both("rsqrt"))
+@arithmetic(*both("rsqrt"))
 def _rsqrt(xp: Any, input: Any) -> Any:
     return xp.reciprocal(xp.sqrt(input)) if is_floating(input) else NotImplemented
 
@@ -122,17 +124,17 @@ _COMPARISONS: Final = {
     "eq": ("equal", operator.eq),
     "ne": ("not_equal", operator.ne),
 }
-known(*both("mul", "multiply"))(_operator(operator.mul))
-known(*both("pow"))(_operator(operator.pow))
+arithmetic(*both("mul", "multiply"))(_operator(operator.mul))
+arithmetic(*both("pow"))(_operator(operator.pow))
 for _name, (_other, _of) in _COMPARISONS.items():
-    known(*both(_name), *(both(_other) if _name != "eq" else ()), getattr(_T, f"__{_name}__"))(_operator(_of))
+    arithmetic(*both(_name), *(both(_other) if _name != "eq" else ()), getattr(_T, f"__{_name}__"))(_operator(_of))
 for _name, _of in {**_OPERATORS, "add": operator.add, "sub": operator.sub, "mod": operator.mod}.items():
     for _method, _is_reflected in ((f"__{_name}__", False), (f"__r{_name}__", True)):
         if hasattr(_T, _method):
-            known(getattr(_T, _method))(_operator(_of, _is_reflected))
-known(_T.__div__, _T.__rdiv__)(_operator(operator.truediv))
-known(_T.__rdiv__)(_operator(operator.truediv, True))
-known(*both("true_divide"))(_operator(operator.truediv))
+            arithmetic(getattr(_T, _method))(_operator(_of, _is_reflected))
+arithmetic(_T.__div__, _T.__rdiv__)(_operator(operator.truediv))
+arithmetic(_T.__rdiv__)(_operator(operator.truediv, True))
+arithmetic(*both("true_divide"))(_operator(operator.truediv))
 
 
 def _added(of: Known) -> Known:
@@ -145,11 +147,11 @@ def _added(of: Known) -> Known:
     return apply
 
 
-known(*both("add"))(_added(operator.add))
-known(*both("sub", "subtract"))(_added(operator.sub))
+arithmetic(*both("add"))(_added(operator.add))
+arithmetic(*both("sub", "subtract"))(_added(operator.sub))
 
 
-@known(*both("div", "divide"))
+@arithmetic(*both("div", "divide"))
 def _div(xp: Any, input: Any, other: Any, *, rounding_mode: str | None = None) -> Any:
     return NotImplemented if rounding_mode is not None else _operator(operator.truediv)(xp, input, other)
 
@@ -165,9 +167,9 @@ def _binary(name: str) -> Known:
     return apply
 
 
-for _name in ("copysign", "hypot", "logaddexp", "maximum", "minimum", "nextafter"):
-    known(*both(_name))(_binary(_name))
-known(*both("atan2", "arctan2"))(_binary("atan2"))
+for _name in ("maximum", "minimum", "nextafter"):
+    arithmetic(*both(_name))(_binary(_name))
+arithmetic(*both("atan2", "arctan2"))(_binary("atan2"))
 
 
 def _logical(name: str) -> Known:
@@ -179,10 +181,10 @@ def _logical(name: str) -> Known:
 
 
 for _name in ("logical_and", "logical_or", "logical_xor"):
-    known(*both(_name))(_logical(_name))
+    arithmetic(*both(_name))(_logical(_name))
 
 
-@known(*both("where"))
+@arithmetic(*both("where"))
 def _where(xp: Any, condition: Any, input: Any = None, other: Any = None) -> Any:
     if input is None or other is None or not isinstance(condition, torch.Tensor) or condition.dtype != torch.bool:
         return NotImplemented
@@ -191,16 +193,7 @@ def _where(xp: Any, condition: Any, input: Any = None, other: Any = None) -> Any
     return xp.where(condition, *promoted(input, other))
 
 
-@known(*both("clamp", "clip"))
-def _clamp(xp: Any, input: Any, min: Any = None, max: Any = None) -> Any:
-    if not is_floating(input) or any(isinstance(x, torch.Tensor) for x in (min, max)):
-        return NotImplemented
-    if min is None and max is None:
-        return NotImplemented
-    return xp.clip(input, min, max)
-
-
-@known(*both("masked_fill"))
+@arithmetic(*both("masked_fill"))
 def _masked_fill(xp: Any, input: Any, mask: Any, value: Any) -> Any:
     if not isinstance(mask, torch.Tensor) or mask.dtype != torch.bool:
         return NotImplemented

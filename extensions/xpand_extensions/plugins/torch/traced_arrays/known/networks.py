@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from xpand_extensions.tracing._core import bind
 
-from ._table import Known, both, is_floating, is_traced, known
+from ._table import Known, arithmetic, both, is_floating, is_traced, known
 
 _T: Final = torch.Tensor
 
@@ -39,13 +39,20 @@ def _activation(function: Any, factor: Any) -> Known:
 
 
 _RELU: Final = _activation(torch.relu, _positive)
-known(*both("relu"))(_RELU)
-known(*both("sigmoid"), functional.sigmoid)(_activation(torch.sigmoid, _logistic))
+arithmetic(*both("relu"))(_RELU)
+arithmetic(*both("sigmoid"), functional.sigmoid)(_activation(torch.sigmoid, _logistic))
 
 
-@known(functional.relu)
+@arithmetic(functional.relu)
 def _relu(xp: Any, input: Any, inplace: bool = False) -> Any:
     return NotImplemented if inplace else _RELU(xp, input)
+
+
+@arithmetic(*both("tanh"), functional.tanh)
+def _tanh(xp: Any, input: Any) -> Any:
+    if not is_floating(input):
+        return NotImplemented
+    return xp.tanh(input)
 
 
 def _moved(xp: Any, running: Any, now: Any, momentum: Any) -> None:
@@ -106,7 +113,7 @@ def _instance_norm(
     return found
 
 
-@known(functional.mse_loss)
+@arithmetic(functional.mse_loss)
 def _mse_loss(
     xp: Any,
     input: Any,

@@ -6,7 +6,7 @@ from typing import Any, Final
 import torch
 from torch.nn import functional
 
-from ._table import Known, both, known
+from ._table import Known, arithmetic, both, is_recorded
 
 _T: Final = torch.Tensor
 
@@ -45,14 +45,14 @@ for _name, _ndims, _second in (
     ("mv", (2, 1), "vec"),
     ("dot", (1, 1), "tensor"),
 ):
-    known(*both(_name))(_named(_product(_ndims), _second))
-known(_T.__matmul__)(_product((None, None)))
-known(_T.__rmatmul__)(_named(lambda xp, input, other: _product((None, None))(xp, other, input), "other"))
+    arithmetic(*both(_name))(_named(_product(_ndims), _second))
+arithmetic(_T.__matmul__)(_product((None, None)))
+arithmetic(_T.__rmatmul__)(_named(lambda xp, input, other: _product((None, None))(xp, other, input), "other"))
 _OUTER: Final = _product((1, 1), lambda x, y: x[:, None] * y)
-known(*both("outer", "ger"))(_named(_OUTER, "vec2"))
+arithmetic(*both("outer", "ger"))(_named(_OUTER, "vec2"))
 
 
-@known(*both("addmm"))
+@arithmetic(*both("addmm"))
 def _addmm(xp: Any, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     if beta != 1 or alpha != 1:
         return NotImplemented
@@ -60,7 +60,7 @@ def _addmm(xp: Any, input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: A
     return found if found is NotImplemented or input.dtype is not found.dtype else input + found
 
 
-@known(*both("baddbmm"))
+@arithmetic(*both("baddbmm"))
 def _baddbmm(xp: Any, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     if beta != 1 or alpha != 1:
         return NotImplemented
@@ -68,9 +68,9 @@ def _baddbmm(xp: Any, input: Any, batch1: Any, batch2: Any, *, beta: Any = 1, al
     return found if found is NotImplemented or input.dtype is not found.dtype else input + found
 
 
-@known(functional.linear)
+@arithmetic(functional.linear)
 def _linear(xp: Any, input: Any, weight: Any, bias: Any = None) -> Any:
-    if weight.ndim != 2 or not input.ndim:
-        return NotImplemented
+    if weight.ndim != 2 or not input.ndim or is_recorded(input, weight, bias):
+        return NotImplemented  # one call is faster than three operations
     found = _product((None, None))(xp, input, xp.matrix_transpose(weight))
     return found if bias is None or found is NotImplemented else found + bias

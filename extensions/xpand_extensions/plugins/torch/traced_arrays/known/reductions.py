@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from ._table import Known, both, is_floating, known
+from ._table import Known, arithmetic, both, is_floating
 
 _T: Final = torch.Tensor
 
@@ -26,10 +26,10 @@ def _total(name: str) -> Known:
 
 
 for _name in ("sum", "mean"):
-    known(*both(_name))(_total(_name))
+    arithmetic(*both(_name))(_total(_name))
 
 
-@known(*both("prod"))
+@arithmetic(*both("prod"))
 def _prod(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     if not is_floating(input) or dtype not in (None, input.dtype) or isinstance(dim, (tuple, list)):
         return NotImplemented
@@ -58,9 +58,9 @@ def _position(name: str) -> Known:
 
 
 for _name in ("max", "min"):
-    known(*both(f"a{_name}"))(_extreme(_name))
-    known(*both(_name))(_extreme_of_all(_name))
-    known(*both(f"arg{_name}"))(_position(f"arg{_name}"))
+    arithmetic(*both(f"a{_name}"))(_extreme(_name))
+    arithmetic(*both(_name))(_extreme_of_all(_name))
+    arithmetic(*both(f"arg{_name}"))(_position(f"arg{_name}"))
 
 
 def _logical(name: str) -> Known:
@@ -73,7 +73,7 @@ def _logical(name: str) -> Known:
 
 
 for _name in ("all", "any"):
-    known(*both(_name))(_logical(_name))
+    arithmetic(*both(_name))(_logical(_name))
 
 _MISSING: Final = object()
 
@@ -100,7 +100,7 @@ def _spread(name: str) -> Known:
 
 
 for _name in ("std", "var"):
-    known(*both(_name))(_spread(_name))
+    arithmetic(*both(_name))(_spread(_name))
 
 
 def _cumulative(name: str) -> Known:
@@ -112,5 +112,5 @@ def _cumulative(name: str) -> Known:
     return apply
 
 
-known(*both("cumsum"))(_cumulative("cumulative_sum"))
-known(*both("cumprod"))(_cumulative("cumulative_prod"))
+arithmetic(*both("cumsum"))(_cumulative("cumulative_sum"))
+arithmetic(*both("cumprod"))(_cumulative("cumulative_prod"))
