@@ -14,6 +14,7 @@ from torch.utils import _pytree as pytree
 from tests.test_derivatives import NAMESPACE
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp, grad
 from xpand_extensions.control_flow import associative_scan, cond, fori_loop, map, scan, while_loop
+from xpand_extensions.extend import contribution, factor, pluggable, register_rules
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import minimize
@@ -44,6 +45,28 @@ def root(x: Any, w: Any) -> Any:
     return custom_root(lambda z: z**3 - x * w, torch.ones_like(x), solve=lambda z0: abs(x * w) ** (1 / 3))
 
 
+@pluggable
+def scaled_sine(x: Any, w: Any, /) -> Any:
+    """An operation with rules, which PyTorch can't see into."""
+    return scaled_sine.native(x, w)(x, w)
+
+
+scaled_sine.default(lambda x, w, /: sin(x) * w)
+register_rules(
+    scaled_sine,
+    derivative={
+        "x": factor(lambda xp, out, x, w: xp.cos(x) * w),
+        "w": contribution(lambda xp, t, out, x, w: xp.sin(x) * t),
+    },
+    batching=lambda xp, mapped, x, w: xp.sin(x) * (xp.expand_dims(w, axis=1) if mapped["w"] else w),
+)
+
+
+@scaled_sine.register("torch")
+def _(x: Any, w: Any, /) -> Any:
+    return torch.from_numpy(np.sin(x.numpy(force=True)) * w.numpy(force=True))
+
+
 def repeated(count: int) -> Callable[[Any, Any], Any]:
     def f(x: Any, w: Any) -> Any:
         for _ in range(count):
@@ -58,6 +81,7 @@ Function = Callable[[Any, Any], Any]
 FUNCTIONS: dict[str, tuple[Function, Function]] = {
     "custom_jvp": (with_rule, repeated(1)),
     "custom_vjp": (with_reverse_rule, repeated(1)),
+    "registered rules": (scaled_sine, repeated(1)),
     "custom_root": (root, lambda x, w: (x * w) ** (1 / 3)),
     "custom_linear_solve": (
         lambda x, w: custom_linear_solve(lambda v: (x * w + 1) * v, x, solve=lambda b: b / (x * w + 1), symmetric=True),

@@ -31,6 +31,7 @@ class Rules:
         """The axis signature and its rules, `tracing.rules._own.OwnAxes`; None if there is none."""
         if axes is not None:
             batching = axes.batching
+        self.operation = operation
         self.name, self.names = operation.name, tuple(signature(operation.facade).parameters)
         self.pullback = derivative if isinstance(derivative, pullback) else None
         self.batching: Callable[..., Any] | None = None if batching is None else partial(self._batched, batching)
@@ -153,7 +154,12 @@ class Rules:
         if self.axes is not None and self.derivative is None and self.pullback is None:
             return implementation  # the library's own transformations derive its batching and its derivative
         package = plugin_package(library)
-        autodiff = None if package is None else import_if_present(f"{package}.autodiff")
+        if package is None:
+            return implementation
+        bridge = import_if_present(f"{package}.bridge")
+        if bridge is not None:
+            return bridge.ruled(self.operation, implementation)
+        autodiff = import_if_present(f"{package}.autodiff")
         if not hasattr(autodiff, "custom_jvp"):
             return implementation
         return Ruled(self, implementation, autodiff, import_if_present(f"{package}.vmap"))

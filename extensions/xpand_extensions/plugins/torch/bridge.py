@@ -15,9 +15,12 @@ import torch.utils.checkpoint
 from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
+import xpand.torch as xp
+from xpand import trees
 from xpand.extend import LibraryArray as Array
 
 from ..._captures import with_own_cells
+from ...tracing import traced_namespace
 from ...tracing._batching import batched_all
 from ...tracing._core import Op, TracedArray, bare, bind, uses_outer
 from ...tracing._forward import jvp
@@ -252,3 +255,33 @@ def checkpoint(function: Callable[..., Arrays], arrays: Arrays) -> Arrays:
     """Call a function. `backward` saves only its arguments."""
     found: Arrays = torch.utils.checkpoint.checkpoint(with_own_cells(function), *arrays, use_reentrant=False)
     return found
+
+
+def ruled(operation: Any, implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an implementation of an operation for tensors, which PyTorch differentiates by the rules of the operation.
+
+    Its arrays may be anywhere among the arguments, and its result may be a tuple of arrays.
+    """
+
+    @wraps(implementation)
+    def call(*args: Any, **options: Any) -> Any:
+        leaves, structure = trees.flatten((args, options))
+        if torch.compiler.is_dynamo_compiling() or not any(map(is_differentiated, leaves)):
+            return implementation(*args, **options)
+        make: Any = None
+
+        def apply(*xs: Any) -> Arrays:
+            nonlocal make
+            is_traced = any(isinstance(x, TracedArray) for x in xs)
+            function = operation.resolve_library("traced") if is_traced else implementation
+            given, named = trees.unflatten(structure, xs)
+            found = function(*given, **named)
+            if not isinstance(found, (tuple, list)):
+                return (bare(found),)
+            make = getattr(type(found), "_make", type(found))
+            return tuple(map(bare, found))
+
+        outs = bridged(traced_namespace(xp), operation.name, apply, leaves)
+        return outs[0] if make is None else make(outs)
+
+    return call
