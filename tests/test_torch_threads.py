@@ -10,10 +10,12 @@ import pytest
 import torch
 
 import xpand
+from xpand_extensions.autodiff import grad
 from xpand_extensions.control_flow import cond, while_loop
 from xpand_extensions.indexing import take
 from xpand_extensions.jit import ShapeDtype, jit, pure_callback
 from xpand_extensions.scatter import at, segment_sum
+from xpand_extensions.vmap import vmap
 
 PATIENCE = 120.0
 
@@ -111,6 +113,18 @@ def test_a_function_of_the_host_is_not_traced() -> None:
 # Dynamo reads this from a tensor, and hides the answer.
 @pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
 def test_what_torch_compile_has_compiled_is_called_in_what_is_traced() -> None:
-    inner = torch.compile(lambda x: 2.0 * x, backend="eager", fullgraph=True)
+    inner = torch.compile(lambda x: 2.0 * torch.exp(x - x) * x.shape[0], backend="eager")
     for x in (torch.ones(3), torch.ones(3, requires_grad=True)):
-        np.testing.assert_array_equal(jit(lambda x: inner(x) + 1.0)(x).detach(), 3.0)
+        np.testing.assert_array_equal(jit(lambda x: inner(x) + 1.0)(x).detach(), 7.0)
+    np.testing.assert_array_equal(grad(lambda x: inner(x * x).sum())(torch.ones(3)), 0.0)
+    np.testing.assert_array_equal(vmap(inner)(torch.ones(2, 3)), 6.0)
+
+
+@pytest.mark.filterwarnings("ignore:The .grad attribute of a Tensor that is not a leaf")
+@pytest.mark.parametrize("function", [lambda x: 2.0 * x, torch.sin])
+def test_one_graph_of_torch_compile_holds_no_traced_arrays(function: Any) -> None:
+    inner = torch.compile(lambda x: function(x), backend="eager", fullgraph=True)
+    with pytest.raises(
+        torch._dynamo.exc.Unsupported, match="compiles with fullgraph=True got an array that a transfor"
+    ):
+        jit(inner)(torch.ones(3))

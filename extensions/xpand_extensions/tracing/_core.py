@@ -15,11 +15,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
-from typing import Any, ClassVar, Final, Protocol, Self
+from typing import Any, ClassVar, Final, NoReturn, Protocol, Self
 from weakref import ref
 
 from xpand import is_concrete
-from xpand.extend import Array, Device, DType, device_of
+from xpand.extend import Array, Device, DType, device_of, trace_instead
 
 from .._dispatch import UnsupportedError
 from .._where import position
@@ -343,6 +343,18 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return interpreter.process(op, args, params)
     finally:
         CURRENT.reset(token)
+
+
+def compiled(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raise where torch.compile would compile operations on traced arrays."""
+    raise UnsupportedError(
+        "a function that torch.compile compiles with fullgraph=True got an array that a transformation of xpand "
+        "traces; compile it without fullgraph=True, or pass the function itself to the transformation, and compile by "
+        "`xpand_extensions.jit.jit`"
+    )
+
+
+trace_instead(bind, compiled)
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from typing import Any, Final
 
 import torch
 
-from xpand_extensions.tracing._core import TracedArray, TracedError
+from xpand.extend import trace_instead
+from xpand_extensions.tracing._core import TracedArray, TracedError, compiled
 
 from ._functions import traced_apply
 from ._interpreters import Recorded, Staged
@@ -43,6 +44,8 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
     traced_apply()
     return type("TracedArray", (base, torch.Tensor), methods)
 
+
+trace_instead(torch_function, compiled)
 
 _PROMOTING: Final = [
     f"__{reflected}{name}__"
