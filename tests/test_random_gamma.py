@@ -279,14 +279,11 @@ def test_compiled_by_pytorch() -> None:
             torch.compile(function, fullgraph=True, backend="eager")(a)
 
 
-def test_a_graph_of_pytorch_holds_one_operation_for_samples_and_one_for_derivatives() -> None:
-    # TorchInductor would compile this for minutes otherwise.
+def test_samples_are_one_operation_of_a_program() -> None:
     key, a = _key(TORCH), TORCH.asarray(PARAMETERS)
     compiled = jit(grad(_total("gamma"), 1))
     np.testing.assert_allclose(compiled(key, a).numpy(), grad(_total("gamma"), 1)(key, a).numpy(), rtol=1e-14)
-    text = compiled.lower(key, a).as_text()
-    assert text.count("xpand.gamma.default") == text.count("xpand.gamma_slope.default") == 1
-    assert "expm1" not in text
+    assert compiled.lower(key, a).as_text().count("custom_jvp(") == 1
 
 
 KEY = random.key(0)

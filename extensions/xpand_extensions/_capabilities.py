@@ -157,6 +157,10 @@ def _read_file(path: str, modified: int) -> _Offered:
     return _Offered(frozenset(name for name in names if not name.startswith("_")), frozenset(unsupported), traces)
 
 
+_HOOKS: Final = frozenset({"bridge", "traced_arrays"})
+"""Modules of plug-ins for tracing: the library's own derivatives, and the class of traced arrays."""
+
+
 def check_plugin(package: str) -> None:
     """Check that every public function of a plug-in package overrides a facade, with the facade's signature.
 
@@ -180,7 +184,7 @@ def check_plugin(package: str) -> None:
 def _problems(package: str) -> Iterator[str]:
     known = facade_names()
     for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
-        if info.name.startswith("_") or info.name == "traced_arrays":  # the class of the library's traced arrays
+        if info.name.startswith("_") or info.name in _HOOKS:
             continue
         if info.name not in known:
             yield f"module {info.name!r} is no capability (known: {', '.join(known)}); a helper's name starts with '_'"

@@ -379,7 +379,12 @@ def for_library(path: str, library: str = _OTHER) -> Callable[..., Any]:
         path: The operation's capability and name, such as "control_flow.cond". Its facade must have been imported.
         library: The name of the library.
     """
-    return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(library)
+    return operation_at(path).resolve_library(library)
+
+
+def operation_at(path: str) -> Operation[..., Any]:
+    """Return an operation of this package by its capability and name. Its facade must have been imported."""
+    return OPERATIONS[f"{_PACKAGE}.{path}"]
 
 
 def operation_of(function: Any) -> Operation[..., Any] | None:

@@ -8,7 +8,7 @@ second derivative linearizes the pullback, which is an operation on the same ten
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 import torch
 import torch.utils.checkpoint
@@ -20,6 +20,7 @@ from xpand import trees
 from xpand.extend import LibraryArray as Array
 
 from ..._captures import with_own_cells
+from ..._dispatch import operation_at
 from ...tracing import traced_namespace
 from ...tracing._batching import batched_all
 from ...tracing._core import Op, TracedArray, bare, bind, uses_outer
@@ -27,6 +28,7 @@ from ...tracing._forward import jvp
 from ...tracing._reverse import linearize
 
 Arrays: TypeAlias = "tuple[Array, ...]"
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def constant(x: Any) -> Any:
@@ -114,6 +116,31 @@ def bridged(namespace: Any, name: str, function: Callable[..., Arrays], args: Se
 
     found: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors), *[args[i] for i in tensors])
     return found
+
+
+def by_rules(path: str) -> Callable[[F], F]:
+    """Differentiate a function of tensors by the rules of its facade, where PyTorch's own derivatives are worse.
+
+    Args:
+        path: The capability and the name of the facade.
+    """
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def call(*args: Any, **options: Any) -> Any:
+            if torch.compiler.is_dynamo_compiling() or not any(map(is_differentiated, args)):
+                return function(*args, **options)
+            facade: Any = operation_at(path).facade
+
+            def apply(*xs: Any) -> Arrays:
+                native = facade.native(*[x for x in xs if isinstance(x, torch.Tensor)])
+                return (bare(native(*xs, **options)),)
+
+            return bridged(traced_namespace(xp), path, apply, args)[0]
+
+        return cast("F", call)
+
+    return decorate
 
 
 class _Call:

@@ -238,14 +238,6 @@ def split_each(keys: Array, /, *, num: int) -> Array:
     return torch.stack(_words(keys, (num,)), dim=-1).view(torch.uint32)
 
 
-def gamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    return gamma_elements(split(key, shape), a.expand(shape), log_space=False)
-
-
-def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    return gamma_elements(split(key, shape), a.expand(shape), log_space=True)
-
-
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
     return _GAMMA(log_space, keys, a)
 

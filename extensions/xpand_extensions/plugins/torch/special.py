@@ -15,8 +15,6 @@ from torch.nn import functional
 
 from xpand import is_concrete
 from xpand.extend import LibraryArray as Array
-from xpand.torch import _private as private
-from xpand.torch._differentiated import is_differentiated
 from xpand.torch._dtypes import SIGNED
 from xpand_extensions._dtypes import widened
 from xpand_extensions._optional import import_if_usable
@@ -24,8 +22,8 @@ from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic.special._gamma import factorials
 
-from ._operators import define_operation
 from ._plain import is_on_host, on_host
+from .bridge import by_rules
 
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
 _MINUS_ROOT_HALF: Final = -math.sqrt(0.5)
@@ -67,11 +65,6 @@ def _corrected(
 # The gamma function's family
 
 
-def _takes_rules(x: Array) -> bool:
-    """Return whether to use an operation of xpand, with its own derivatives."""
-    return (private.are_levels_active() or is_differentiated(x)) and not torch.compiler.is_dynamo_compiling()
-
-
 @cache
 def _host() -> ModuleType | None:
     """Return NumPy's plug-in; None if SciPy is not installed. Its import takes a tenth of a second, so it is late."""
@@ -103,30 +96,13 @@ _digamma = _on_host(
 )
 
 
-@widened
-def gammaln(x: Array, /) -> Array:
-    return _differentiable_gammaln(x) if _takes_rules(x) else torch.special.gammaln(x)
+gammaln = by_rules("special.gammaln")(widened(torch.special.gammaln))
+digamma = by_rules("special.digamma")(widened(_digamma))
 
 
-@widened
-def digamma(x: Array, /) -> Array:
-    return _differentiable_digamma(x) if _takes_rules(x) else _digamma(x)
-
-
+@by_rules("special.polygamma")
 def polygamma(n: int, x: Array, /) -> Array:
-    if not n:
-        return digamma(x)
-    return _differentiable_polygamma(n, x) if _takes_rules(x) else generic.polygamma(n, x)
-
-
-# PyTorch would compute the derivatives of both by its inexact `polygamma(1, x)`.
-_differentiable_gammaln = define_operation(
-    "gammaln(Tensor x)", torch.special.gammaln, lambda ct, x, out: (ct * digamma(x),)
-)
-_differentiable_digamma = define_operation("digamma(Tensor x)", _digamma, lambda ct, x, out: (ct * polygamma(1, x),))
-_differentiable_polygamma = define_operation(
-    "polygamma(int n, Tensor x)", generic.polygamma, lambda ct, n, x, out: (ct * polygamma(n + 1, x),)
-)
+    return generic.polygamma(n, x) if n else digamma(x)
 
 
 def factorial(x: Array, /) -> Array:

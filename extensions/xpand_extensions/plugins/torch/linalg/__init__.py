@@ -26,6 +26,7 @@ from xpand_extensions.linalg._spectra import SchurResult
 
 from .._operators import define_operation
 from .._plain import is_plain
+from ..bridge import by_rules
 from ._pivots import order_of
 
 _DIRECT: Final = {
@@ -122,6 +123,7 @@ _LOGM: Final = define_operation(
 )
 
 
+@by_rules("linalg.logm")
 def logm(x: Array, /) -> Array:
     return _LOGM(x)
 

@@ -21,6 +21,7 @@ from xpand_extensions.sparse._assembly import CSRAssembly
 from xpand_extensions.sparse._products import Shape
 
 from .._plain import is_plain
+from ..bridge import by_rules
 
 _host: Final = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
@@ -31,6 +32,7 @@ _LARGE: Final = 100_000
 """The number of entries from which PyTorch's product gains from several threads."""
 
 
+@by_rules("sparse.sampled_matmul")
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     if is_plain(x, y, rows, columns):
         return _sampled(x, y, rows, columns)
@@ -55,6 +57,7 @@ def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array
 
 
 def _of_kind(kind: Kind) -> Callable[..., Array]:
+    @by_rules(f"sparse.{kind}")
     @forwards_to(getattr(generic, kind))
     def multiply(values: Array, first: Array, second: Array, x: Array, /, *, shape: Shape, **hints: Any) -> Array:
         return _multiplied(kind, values, first, second, x, shape)
