@@ -307,7 +307,7 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
             continue
         x = primals[i]
         own = args[i]._graphed
-        if own is not None and own[0] is node and own[2] == maps and not is_part:
+        if own is not None and own[0] is node and own[1] is not None and own[2] == maps and not is_part:
             primals[i] = tensor = own[1]
             _whole(node).uses += 1
             inputs.append((node, GradientEdge(tensor.grad_fn, tensor.output_nr)))
@@ -338,8 +338,8 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
             continue
         node = segment if len(outs) == 1 else Part(aval_of(out), segment, i)
         array = trace.array(trace, out, node)
-        if not is_part and edge is not made[i]:
-            array._graphed = node, made[i], maps
+        if edge is not made[i]:
+            array._graphed = node, None if is_part else made[i], maps
         results.append(array)
     return tuple(results)
 
