@@ -38,6 +38,7 @@ PROGRAMS: Final = (
     "kalman",
     "kmeans",
     "onnx_gradient",
+    "network",
 )
 
 _LIGHT: Final = {"text": "#333333", "faint": "#9aa3a8"}
