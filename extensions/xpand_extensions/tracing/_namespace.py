@@ -31,7 +31,18 @@ _NUMBERS: Final = (int, float, complex)
 _VIEWS: Final = ((VIEWS | MAY_RETURN) & FUNCTIONS.keys()) - {"conj", "linalg.matrix_power", "unstack"}
 """Functions whose result may be their first array, or a view of it."""
 
-_BRIDGED: Final = ("checkpoint", "custom_jvp", "custom_linear_solve", "custom_root", "custom_vjp", "scan", "while_loop")
+_BRIDGED: Final = frozenset(
+    {
+        "checkpoint",
+        "custom_jvp",
+        "custom_linear_solve",
+        "custom_root",
+        "custom_vjp",
+        "pure_callback",
+        "scan",
+        "while_loop",
+    }
+)
 """Operations whose derivatives by the library itself would be those of another function, or need more memory."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}

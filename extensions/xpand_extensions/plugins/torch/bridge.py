@@ -86,12 +86,13 @@ def differentiable(op: Op) -> Callable[..., Any]:
         for x in args:
             # Most tensors need no call of a function to tell that they are not differentiated.
             if isinstance(x, torch.Tensor) and (
-                x.requires_grad or debug_unwrap(x, recurse=False) is not x or forward_ad.unpack_dual(x)[1] is not None
+                # Wrapped tensors have no values. PyTorch removes all levels before it calls the function.
+                (x.requires_grad and torch.is_grad_enabled())
+                or debug_unwrap(x, recurse=False) is not x
+                or forward_ad.unpack_dual(x)[1] is not None
             ):
-                if any(map(is_differentiated, args)):
-                    apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
-                    return bridged(op.namespace, op.name, apply, args)
-                break
+                apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
+                return bridged(op.namespace, op.name, apply, args)
         return function(*args, **params)
 
     return call
