@@ -1,6 +1,7 @@
 """Linear algebra on PyTorch, by its functions for einsum, triangular solves, factorizations and matrix exponentials."""
 
 import math
+from collections.abc import Callable
 from typing import Final
 
 import torch
@@ -115,11 +116,11 @@ def expm(x: Array, /) -> Array:
 
 
 # One operation: its steps depend on values, so compilers must not trace them.
-_LOGM: Final = define_operation(
+_LOGM: Final[Callable[..., Array]] = define_operation(
     "logm(Tensor x)",
     lambda x: functions.logm(x).contiguous(),
     # The transpose of the derivative is the derivative at the adjoint of `x`.
-    lambda cotangent, x, out: (functions.logarithm_along(logm, x.mH, cotangent),),
+    lambda cotangent, x, out: (functions.logarithm_along(_LOGM, x.mH, cotangent),),
 )
 
 
