@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from .._common.integers import insertion
 from ..typing import DType, LibraryArray as Array
-from ._numbers import converted, limits_of
+from ._numbers import INTEGERS, limits_of
 
 __all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted"]
 
@@ -33,18 +33,8 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
         limits = limits_of(a.dtype)
         if limits is not None:
             v, side = insertion(v, side, limits)
-        v = converted(v, a.dtype)
+        v = INTEGERS.converted(v, a.dtype)
     return _searchsorted(a, v, side, sorter, method=method)
-
-
-def _for_search(number: Any, other: Any) -> Any:
-    """Return an argument of `isin`. A Python integer gets the data type of the other one, or is None if it can't."""
-    if type(number) is not int or not hasattr(other, "dtype"):
-        return number
-    limits = limits_of(other.dtype)
-    if limits is not None and not limits[0] <= number <= limits[1]:
-        return None
-    return converted(number, other.dtype)
 
 
 def isin(
@@ -54,7 +44,7 @@ def isin(
 
     Either one may be a Python scalar, which gets the data type of the other one.
     """
-    x, values = _for_search(element, test_elements), _for_search(test_elements, element)
+    x, values = INTEGERS.sought(element, test_elements), INTEGERS.sought(test_elements, element)
     if x is None or values is None:  # no array of this data type has the integer
         x, values = jnp.asarray(0 if x is None else x), jnp.zeros(0, dtype=int)
     return jnp.isin(x, values, assume_unique=assume_unique, invert=invert, method=method)
