@@ -93,10 +93,8 @@ def _ways(library: Library, f: Callable[[Any], Any], x: Any) -> dict[str, Callab
 
 
 def test_each_binary_function_follows_the_rule() -> None:
-    """The lists of the namespaces and of traced arrays agree."""
-    torch_functions = pytest.importorskip("xpand.torch._binary")
-    assert BINARY == integers.BINARY
-    assert torch_functions.__all__ == integers.BINARY
+    """The namespace of PyTorch writes its functions out; the others are made from the list."""
+    assert pytest.importorskip("xpand.torch._binary").__all__ == BINARY
     assert set(COMPARISONS) == set(integers.COMPARISONS)
     assert {*COMPARISONS, *VALUES, *UNSIGNED_ONLY, *integers.FLOATING, *integers.LOGICAL} == set(BINARY)
 
