@@ -391,7 +391,7 @@ def is_concrete(x: Array) -> bool:
     """Return whether the values of an array can be read now. Nothing is computed.
 
     Return False for JAX's tracers, tensors inside `torch.func` and `torch.compile`, tensors on the meta device, and
-    Dask arrays, whose values would have to be computed. Return True for Python scalars.
+    arrays of Dask, cubed and others with a method `compute`. Return True for Python scalars.
 
     >>> import numpy as np
     >>> is_concrete(np.ones(3))
@@ -408,8 +408,8 @@ def is_concrete(x: Array) -> bool:
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
             _CONCRETE_BY_TYPE[type(x)] = check
         return check(x)
-    # xpand's traced arrays have this attribute. `bool(x)` would compute lazy arrays of other libraries.
-    return not getattr(x, "is_traced", False)
+    # xpand's traced arrays have the attribute `is_traced`. `bool(x)` would compute lazy arrays of other libraries.
+    return not (getattr(x, "is_traced", False) or hasattr(type(x), "compute"))
 
 
 def compute_sizes(x: Array) -> Array | None:
