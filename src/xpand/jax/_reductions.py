@@ -1,4 +1,4 @@
-"""Searching, membership, cumulative products, and reductions.
+"""Searching, membership, cumulative products, reductions and sums of products.
 
 `max` and `min` must return NaN if there is one, in the standard and in JAX. But XLA (of JAX 0.10, on the CPU) ignores
 NaN in these reductions over a few thousand numbers of float32 or float64. So the functions here also search for NaN,
@@ -6,7 +6,8 @@ which takes the same time again. They do this for every size, because under `vma
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
+from operator import index
 from typing import Any, Final
 
 import jax
@@ -16,7 +17,7 @@ from .._common.integers import insertion
 from ..typing import DType, LibraryArray as Array
 from ._numbers import INTEGERS, limits_of
 
-__all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted"]
+__all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted", "tensordot"]
 
 
 @partial(jax.jit, static_argnames=("side", "method"), inline=True)
@@ -139,3 +140,10 @@ def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | 
 
 max = _extreme(jnp.max)
 min = _extreme(jnp.min)
+
+
+@wraps(jnp.tensordot)
+def tensordot(a: Array, b: Array, axes: Any = 2, **kwargs: Any) -> Array:
+    if not isinstance(axes, (int, Sequence)):
+        axes = index(axes)  # JAX takes no integer of NumPy
+    return jnp.tensordot(a, b, axes, **kwargs)
