@@ -37,6 +37,7 @@ from xpand_extensions import (
     linear_solve,
     optimize,
     padding,
+    precision,
     random,
     scatter,
     sorting,
@@ -244,6 +245,7 @@ EVERY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "pad": lambda x, k, xp: padding.pad(x(M), k(1)),
     "pad, interior": lambda x, k, xp: padding.pad(x(M), k(1), interior=(k(1), k(0))),
     "pad, each": lambda x, k, xp: padding.pad(x(M), ((k(1), k(0)), (k(2), k(1))), mode="reflect"),
+    "precision": lambda x, k, xp: _in_precision(k(32), k(32), lambda: xp.ones(3)),
     "Generator": lambda x, k, xp: random.Generator(k(3), xp=xp).split(num=k(2))[1].uniform((k(2),)),
     "ball": lambda x, k, xp: random.ball(random.key(0, xp=xp), k(3), shape=(k(2),)),
     "categorical": lambda x, k, xp: random.categorical(random.key(0, xp=xp), x(M), axis=k(0)),
@@ -438,6 +440,11 @@ STANDARD: dict[str, Callable[[Any, Any, Any], Any]] = {
 }
 
 
+def _in_precision(real: Any, integer: Any, function: Callable[[], Any]) -> Any:
+    with precision.precision(real, integer=integer):
+        return function()
+
+
 def _total(x: Any, y: Any) -> Any:
     return NAMESPACE(x).sum(x * y * y)
 
@@ -538,8 +545,7 @@ OTHER_INTEGERS: Final = {
     "bits.shift_right": "elements",
     "bits.shift_right_logical": "elements",
     "linear_solve.multilevel": "needs another package",
-    "precision.precision": "numbers of bits, or names",
-    "precision.set_precision": "numbers of bits, or names",
+    "precision.set_precision": "changes the state of the process",
     "random.native_generator": "the library's own generator checks its seed",
     "random.seed": "changes the state of the process",
     "optimize.iterate": "a generator",
