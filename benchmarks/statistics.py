@@ -19,6 +19,9 @@ REASONS: Final = {
     "nanmean, numpy": "two passes look for NaN, for the sum and for the count",
     "nanmean, torch": "counts in integers; the derivative of torch.nanmean is NaN for slices of NaN",
     "nanmax, torch": "a pass looks for slices of NaN; the recipe returns -infinity for them",
+    "mode, torch": "a sort, and passes that count equal neighbours; torch.mode does both in one function",
+    "ordinal rankdata, numpy": "the checks of arguments, and a search for NaN",
+    "weighted median, numpy": "the checks of arguments, and three searches for elements without weight at the ends",
 }
 """Why a row is over the budget."""
 
@@ -38,6 +41,28 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
                 recipes = {key: Call(recipe, x) for key, recipe in RECIPES[library.name]()[name].items()}
                 label = f"{name}, {library.name}"
                 yield Row(topic, label, Call(ours, x), recipes, BUDGET, REASONS.get(label, ""))
+            if size <= 1_000_000:
+                yield from _of_distributions(size, library)
+
+
+def _of_distributions(size: int, library: Any) -> Iterator[Row]:
+    """Yield rows for moments, ranks and quantiles, on values of which some are equal."""
+    rng = np.random.default_rng(0)
+    x, weights = (library.xp.asarray(each) for each in (np.round(rng.normal(size=size), 3), rng.random(size)))
+    recipes = DISTRIBUTIONS[library.name]()
+    for name, ours in OF_DISTRIBUTIONS.items():
+        if name in recipes:
+            arguments = (x, weights) if "weighted" in name else (x,)
+            calls = {key: Call(recipe, *arguments) for key, recipe in recipes[name].items()}
+            label = f"{name}, {library.name}"
+            yield Row(
+                f"distributions of {size:,} values",
+                label,
+                Call(ours, *arguments),
+                calls,
+                BUDGET,
+                REASONS.get(label, ""),
+            )
 
 
 OURS: Final[dict[str, Callable[[Any], Any]]] = {
@@ -45,6 +70,15 @@ OURS: Final[dict[str, Callable[[Any], Any]]] = {
     "nanmean": statistics.nanmean,
     "nanmax": statistics.nanmax,
     "cumulative_max": statistics.cumulative_max,
+}
+
+OF_DISTRIBUTIONS: Final[dict[str, Callable[..., Any]]] = {
+    "skew": statistics.skew,
+    "kurtosis": statistics.kurtosis,
+    "mode": lambda x: statistics.mode(x).count,
+    "rankdata": statistics.rankdata,
+    "ordinal rankdata": lambda x: statistics.rankdata(x, "ordinal"),
+    "weighted median": lambda x, w: statistics.quantile(x, 0.5, weights=w, method="inverted_cdf"),
 }
 
 SLOW: Final = {("median", "torch"), ("median", "jax"), ("cumulative_max", "jax")}
@@ -87,3 +121,35 @@ def _jax() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
 
 
 RECIPES: Final = {"numpy": _numpy, "torch": _torch, "jax": _jax}
+
+
+def _scipy_distributions() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
+    from scipy import stats
+
+    return {
+        "skew": {"scipy.stats.skew": lambda x: stats.skew(x)},
+        "kurtosis": {"scipy.stats.kurtosis": lambda x: stats.kurtosis(x)},
+        "mode": {"scipy.stats.mode": lambda x: stats.mode(x)},
+        "rankdata": {"scipy.stats.rankdata": stats.rankdata},
+        "ordinal rankdata": {"scipy.stats.rankdata": lambda x: stats.rankdata(x, "ordinal")},
+        "weighted median": {"np.quantile": lambda x, w: np.quantile(x, 0.5, weights=w, method="inverted_cdf")},
+    }
+
+
+def _torch_distributions() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
+    import torch
+
+    return {"mode": {"torch.mode": torch.mode}}
+
+
+def _jax_distributions() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
+    import jax
+    import jax.scipy.stats as stats
+
+    return {
+        "mode": {"jax.scipy.stats.mode, jitted": jax.jit(stats.mode)},
+        "rankdata": {"jax.scipy.stats.rankdata, jitted": jax.jit(stats.rankdata)},
+    }
+
+
+DISTRIBUTIONS: Final = {"numpy": _scipy_distributions, "torch": _torch_distributions, "jax": _jax_distributions}

@@ -86,6 +86,7 @@ def test_constants_have_the_spec_of_the_arrays(tmp_path: Path) -> None:
     xp = xpand.array_namespace(x)
     assert xp is xpand.array_namespace(ids)
     assert xpand.library_name(xp) == "cubed"
+    assert not xpand.is_concrete(x)
     np.testing.assert_array_equal((x + xp.ones(3)).compute(), [2.0, 3.0, 5.0])
 
     def above(x: Any) -> Any:

@@ -5,9 +5,12 @@ module `cupy` made of NumPy that has CuPy's faults and narrower signatures. It s
 says, not that CuPy does what we think: that takes a GPU.
 """
 
+import math
+import operator
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from math import inf, nan
 from pathlib import Path
 
@@ -51,6 +54,44 @@ def without_device(native):
 for _name in "arange empty empty_like eye full full_like linspace ones ones_like zeros zeros_like".split():
     globals()[_name] = without_device(getattr(np, _name))
 
+def refusing_numbers(native):
+    def function(*args, **kwargs):
+        for number, other in zip(args, reversed(args)):
+            if type(number) is int:
+                np.asarray(number, "uint64" if number > 0 else "int64")
+                if getattr(other, "dtype", np.dtype(bool)).kind in "iu":
+                    np.asarray(number, other.dtype)
+        return native(*args, **kwargs)
+    return function
+
+for _name in ("add arctan2 bitwise_and bitwise_or bitwise_xor copysign divide equal floor_divide greater greater_equal "
+              "hypot left_shift less less_equal logaddexp logical_and logical_or logical_xor maximum minimum multiply "
+              "nextafter not_equal power remainder right_shift subtract").split():
+    globals()[_name] = refusing_numbers(getattr(np, _name))
+bitwise_left_shift, bitwise_right_shift, atan2, pow = left_shift, right_shift, arctan2, power
+
+def where(condition, *values):
+    return refusing_numbers(lambda *values: np.where(condition, *values))(*values)
+
+def wrapping_around(native):
+    def function(first, fill_value, dtype=None, **kwargs):
+        dtype = getattr(first, "dtype", None) if dtype is None else dtype
+        return native(first, np.asarray(fill_value).astype(dtype) if dtype else fill_value, **kwargs)
+    return function
+
+full, full_like = wrapping_around(full), wrapping_around(full_like)
+
+def log1p(x, out=None):
+    return np.log(1 + x, out=out) if np.iscomplexobj(x) else np.log1p(x, out=out)
+
+def without_infinity(native):
+    def function(a, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
+        found = native(a, axis, dtype, out, ddof, keepdims=keepdims)
+        return np.where(np.isinf(found), np.nan, found)
+    return function
+
+std, var = without_infinity(np.std), without_infinity(np.var)
+
 def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0):
     result = np.array(obj, dtype=dtype, copy=copy, order=order, ndmin=ndmin)
     return np.zeros((), result.dtype) if result.ndim == 0 and result == 0 else result
@@ -74,6 +115,7 @@ def repeat(a, repeats, axis=None):
 def isin(element, test_elements, assume_unique=False, invert=False):
     return np.isin(element, test_elements, invert=invert).reshape(element.shape)
 
+@refusing_numbers
 def remainder(x1, x2, out=None):
     if np.result_type(x1, x2).kind != "f":
         return np.remainder(x1, x2, out=out)
@@ -159,6 +201,22 @@ def same(result, expected) -> None:
     if result.dtype.kind == "f":
         number = ~np.isnan(result)
         np.testing.assert_array_equal(np.signbit(result[number]), np.signbit(expected[number]))
+
+
+COMPARISONS = {
+    "equal": operator.eq,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "not_equal": operator.ne,
+}
+
+
+def log1p_of_size(values):
+    """Compute the logarithm of `abs(1 + x)` with exact sums."""
+    sizes = [2 * Fraction(x.real) + Fraction(x.real) ** 2 + Fraction(x.imag) ** 2 for x in values.tolist()]
+    return np.asarray([math.log1p(float(size)) / 2 for size in sizes])
 
 
 def test_asarray_keeps_the_sign_of_zero(xp) -> None:
@@ -286,6 +344,70 @@ def test_clip_of_integers(xp, dtype) -> None:
     ]
     same(xp.clip(xp.asarray(x), low), np.asarray(expected, dtype))
     assert low.tolist() == [-1000, 0, 2, 1000, 5]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_python_integers(xp, dtype) -> None:
+    """Comparisons and searches are exact, and a value fits or raises `OverflowError`."""
+    limits = np.iinfo(dtype)
+    low, high = int(limits.min), int(limits.max)
+    elements = [low, 1, 3, high]
+    x, target = xp.asarray(np.asarray(elements, dtype)), getattr(xp, dtype)
+    for number in (low - 1, low, 0, 127, 128, high, high + 1, 2**63, 2**64, -(2**70)):
+        for name, compare in COMPARISONS.items():
+            same(getattr(xp, name)(x, number), [compare(element, number) for element in elements])
+            same(getattr(xp, name)(number, x), [compare(number, element) for element in elements])
+        same(xp.isin(x, number), [element == number for element in elements])
+        same(xp.isin(number, x), number in elements)
+        same(xp.searchsorted(x, number), sum(element < number for element in elements))
+        same(xp.searchsorted(x, number, side="right"), sum(element <= number for element in elements))
+        same(xp.logical_and(x, number), [bool(element and number) for element in elements])
+        if number:
+            np.testing.assert_allclose(host(xp.divide(x, number)), [element / number for element in elements])
+        calls = (
+            lambda number=number: xp.add(x, number),
+            lambda number=number: xp.bitwise_xor(number, x),
+            lambda number=number: xp.maximum(x, number),
+            lambda number=number: xp.where(x == 1, number, x),
+            lambda number=number: xp.full((2,), number, dtype=target),
+            lambda number=number: xp.full_like(x, number),
+            lambda number=number: xp.asarray([number], dtype=target),
+            lambda number=number: xp.arange(number, number + 1, dtype=target),
+        )
+        for call in calls:
+            if low <= number <= high:
+                assert call().dtype == target
+            else:
+                with pytest.raises(OverflowError):
+                    call()
+
+
+def test_large_integers_beside_floats(xp) -> None:
+    values = np.asarray([1.0, -3.0], np.float32)
+    x = xp.asarray(values)
+    for number in (2**63, 2**64, 2**70, -(2**63) - 1):
+        value = np.float32(number)
+        for name in ("add", "multiply", "less", "equal", "remainder"):
+            np.testing.assert_allclose(host(getattr(xp, name)(x, number)), getattr(np, name)(values, value), rtol=1e-6)
+        same(xp.where(x > 0, number, x), np.asarray([number, -3.0], np.float32))
+        same(xp.isin(x, number), [False, False])
+
+
+def test_spread_of_too_few_numbers(xp) -> None:
+    x = xp.asarray([[1.0, 2.0]])
+    for correction in (2, 3.0):
+        for name in ("std", "var"):
+            same(getattr(xp, name)(x, correction=correction), nan)
+            same(getattr(xp, name)(x, axis=0, correction=correction), [nan, nan])
+
+
+def test_log1p_of_small_complex_numbers(xp) -> None:
+    b = np.asarray([1e-3, 0.1, 0.5, 1e-20])
+    for values in (1e-20 + 0j * b, -b * b / 2 + 1j * b, 1e-12 - 1j * b, 5 + 1j * b):
+        expected = np.log1p(values)
+        expected.real = log1p_of_size(values)
+        np.testing.assert_allclose(host(xp.log1p(xp.asarray(values))), expected, rtol=1e-12, atol=0)
+    assert xp.log1p(xp.asarray(np.complex64(1e-9j))).dtype == xp.complex64
 
 
 def test_clip_of_floats(xp) -> None:

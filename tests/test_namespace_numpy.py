@@ -502,3 +502,23 @@ def test_stack_of_vectors_as_by_numpy(dtype: str) -> None:
     for wrong in ([], [vectors[0], vectors[0][:2]], [vectors[0], vectors[0].reshape(2, 2)]):
         with pytest.raises(ValueError, match=r"need at least one array|same shape"):
             xp.stack(wrong, axis=1)
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 17, 40])
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_log1p_of_small_complex_numbers(dtype: str, size: int) -> None:
+    """Few numbers are corrected one by one, many as arrays; the reference adds exactly."""
+    rng = np.random.default_rng(size)
+    b = rng.uniform(-1.0, 1.0, size) * 10.0 ** rng.integers(-12, 1, size)
+    a = np.where(rng.random(size) < 0.5, -b * b / 2, 10.0 ** rng.uniform(-25, 1, size))
+    z = (a + 1j * b).astype(dtype)
+    for x in (z, z[::-1], np.asfortranarray(np.stack([z, 2 * z])), z[0], np.asarray(z[0])):
+        values = np.ravel(x).astype(complex).tolist()
+        squares = [2 * Fraction(v.real) + Fraction(v.real) ** 2 + Fraction(v.imag) ** 2 for v in values]
+        expected = [complex(math.log1p(s) / 2, math.atan2(v.imag, 1 + v.real)) for s, v in zip(squares, values)]
+        result = xp.log1p(x)
+        assert type(result) is type(np.log1p(x))
+        assert result.dtype == dtype
+        rtol = 1e-12 if dtype == "complex128" else 1e-6
+        np.testing.assert_allclose(np.ravel(result).real, np.real(expected), rtol=rtol, atol=0)
+        np.testing.assert_allclose(np.ravel(result).imag, np.imag(expected), rtol=rtol, atol=0)

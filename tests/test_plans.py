@@ -1,5 +1,8 @@
 """Plans of calls: a call that was planned does what it does when it is made for the first time."""
 
+import inspect
+import itertools
+import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +37,7 @@ from xpand_extensions import (
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions._plans import Memory, signature
 from xpand_extensions.named import _products, _rearrange
+from xpand_extensions.tracing._facades import Template
 
 pytestmark = pytest.mark.usefixtures("own_operations")
 
@@ -398,3 +402,14 @@ def test_a_named_call_does_after_others_what_it_does_first(name: str) -> None:
     numbers = range(len(calls))
     for i in (*numbers, *numbers[::-1], *numbers):
         assert outcome(*calls[i]) == alone[i], calls[i]
+
+
+def test_templates_of_calls_differ_like_their_numbers() -> None:
+    """A template is part of keys: what is known about a call with 1 must not be used for one with True."""
+
+    def of(number: object) -> Template:
+        return Template.of(inspect.signature(indexing.take), (X, X), {"fill_value": number})[0]
+
+    numbers = [1, True, 1.0, 1j, 0.0, -0.0, 0, False, math.nan, None]
+    for (i, first), (j, second) in itertools.product(enumerate(numbers), repeat=2):
+        assert (of(first) == of(second)) is (i == j), (first, second)

@@ -142,6 +142,7 @@ TWO_DEVICES = """
 import time
 import jax, jax.numpy as jnp, numpy as np
 from jax.sharding import Mesh, PartitionSpec as P
+from xpand_extensions import scatter
 from xpand_extensions.devices import to_device
 from xpand_extensions.vmap import (
     all_gather, all_to_all, axis_index, axis_size, pmap, pmax, pmean, pmin, ppermute, psum, psum_scatter, vmap,
@@ -187,6 +188,10 @@ for of_sum, of_mean in ((psum, pmean), (lax.psum, lax.pmean)):
 same(*gradients)
 largest = jax.shard_map(lambda x: pmax(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
 same(jax.jit(jax.grad(lambda x: largest(x).sum()))(x), (x == x.max(axis=0)).astype(x.dtype))
+many, row = jnp.sin(jnp.arange(2.0**18)).astype("float32"), jnp.arange(2**18) % 3
+total = lambda table, x, i: psum(scatter.at(table)[i].add(x), "i")  # the values vary, the table does not
+shared = jax.shard_map(total, mesh=mesh, in_specs=(P(), P("i"), P("i")), out_specs=P())
+np.testing.assert_allclose(shared(jnp.zeros(3, "float32"), many, row), np.bincount(row, many), rtol=1e-5, atol=1e-5)
 nested = lambda x: vmap(lambda y: y / psum(y, ("i", "j")), axis_name="j")(x)
 same(jax.pmap(nested, "i")(x), x / x.sum())
 for call in (lambda x: psum(x, "z"), lambda x: axis_index("z")):

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from tests.libraries import LIBRARIES, Library
+from xpand._common import integers
 from xpand_extensions import named
 from xpand_extensions.jit import jit
 from xpand_extensions.scatter import at
@@ -89,6 +90,13 @@ def _ways(library: Library, f: Callable[[Any], Any], x: Any) -> dict[str, Callab
         ways["staged"] = lambda: jit(f)(x)
         ways["mapped"] = lambda: vmap(f)(x)
     return ways
+
+
+def test_each_binary_function_follows_the_rule() -> None:
+    """The namespace of PyTorch writes its functions out; the others are made from the list."""
+    assert pytest.importorskip("xpand.torch._binary").__all__ == BINARY
+    assert set(COMPARISONS) == set(integers.COMPARISONS)
+    assert {*COMPARISONS, *VALUES, *UNSIGNED_ONLY, *integers.FLOATING, *integers.LOGICAL} == set(BINARY)
 
 
 @pytest.mark.parametrize("library", EXACT, ids=str)

@@ -10,6 +10,7 @@ from tests.libraries import LIBRARIES, Library, unless
 from xpand import array_namespace
 from xpand_extensions import histograms, indexing, named, scatter, sparse, statistics, windows
 from xpand_extensions.autodiff import grad
+from xpand_extensions.vmap import vmap
 
 Total = Callable[[Any, Any, Any], Any]
 """Adds values in a function: takes a namespace, the values, and as many zeros of the index type."""
@@ -253,3 +254,27 @@ def test_jax_without_64_bits(dtype: str) -> None:
         np.testing.assert_allclose(float(gradient[0]), exact, rtol=rtol)
         twice = jax.grad(lambda x: total(x) ** 2 / 2)(x)
         np.testing.assert_allclose(np.asarray(twice, np.float64), exact, rtol=rtol)
+
+
+@pytest.mark.parametrize("shape", [(23,), (23, 3), (23, 0)])
+@pytest.mark.parametrize("block", [1, 5, 16, 60])
+def test_blocks_of_jax(monkeypatch: pytest.MonkeyPatch, block: int, shape: tuple[int, ...]) -> None:
+    """On the CPU, JAX widens many values in blocks. The sum of each row, its maps and derivatives are the same."""
+    jax = pytest.importorskip("jax")
+    from xpand_extensions.plugins.jax import _linear
+
+    monkeypatch.setattr(_linear, "_BLOCK", block)
+    jax.clear_caches()
+    rng = np.random.default_rng(0)
+    values, index = rng.normal(size=shape).astype("float32"), rng.integers(0, 9, 23)
+    expected = np.zeros((7, *shape[1:]))
+    np.add.at(expected, index[index < 7], values[index < 7])
+    total = lambda values, index: scatter.segment_sum(values, index, num_segments=7, mode="drop")
+    x, ids = jax.numpy.asarray(values), jax.numpy.asarray(index)
+    np.testing.assert_allclose(total(x, ids), expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(vmap(total, (0, None))(x[None], ids)[0], expected, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(vmap(total, (None, 0))(x, ids[None])[0], expected, rtol=1e-6, atol=1e-7)
+    weights = rng.normal(size=expected.shape).astype("float32")
+    slope = grad(lambda x: (total(x, ids) * weights).sum())(x)
+    np.testing.assert_allclose(slope, np.where((index < 7)[(..., *[None] * (x.ndim - 1))], weights[index % 7], 0))
+    jax.clear_caches()

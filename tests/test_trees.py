@@ -190,6 +190,15 @@ def test_classes_registered_with_jax_are_nodes(library: Library) -> None:
     assert trees.leaves([tree], is_leaf=lambda node: isinstance(node, Record)) == [tree]
 
 
+def test_classes_of_arrays_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that keeps making classes of arrays does not keep them all."""
+    monkeypatch.setattr(trees, "_MAX_TYPES", len(trees._plain) + 2)
+    for i in range(9):
+        cls = type(f"Array{i}", (np.ndarray,), {})
+        assert len(trees.leaves([np.ones(2).view(cls)])) == 1
+    assert len(trees._plain) == trees._MAX_TYPES
+
+
 def test_jax_is_not_imported_for_its_classes() -> None:
     code = "import sys; from xpand import trees; trees.leaves([object(), 1]); assert 'jax' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -54,7 +54,8 @@ class Mutation:
     def __str__(self) -> str:
         """Name the file and the broken line."""
         line = (ROOT / self.path).read_text().partition(self.old)[0].count("\n") + 1
-        return f"{self.path}:{line}  {self.new.strip().splitlines()[0].strip()}"
+        first = (self.new or self.old).strip().partition("\n")[0]
+        return f"{self.path}:{line}  {'' if self.new else 'without '}{first}"
 
 
 def mutations() -> list[Mutation]:

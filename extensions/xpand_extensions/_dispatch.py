@@ -28,7 +28,6 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, NoReturn, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError, array_namespace, library_name
-from xpand._namespace import more_than_data
 from xpand.extend import (
     Array,
     Namespace,
@@ -42,6 +41,7 @@ from xpand.extend import (
 
 from ._optional import import_if_usable, missing_package, not_installed
 from ._plans import Memory, signature
+from ._subclasses import ALSO_FOR_SUBCLASSES, refuse_subclass
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -146,9 +146,9 @@ class Operation(Generic[P, R_co]):
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
         types = key if isinstance(key, tuple) else (key,)
-        refused = next(filter(None, map(more_than_data, types)), None)
-        if refused and self.is_own and not {self.capability, self.qualified_name} & _ALSO_FOR_SUBCLASSES:
-            raise UnsupportedError(f"{self.name}: not available for {refused}")
+        if self.is_own and not {self.capability, self.qualified_name} & ALSO_FOR_SUBCLASSES:
+            for each in types:
+                refuse_subclass(self.name, each)
         found = self.observed(self.resolve_library(library_name(xp)))
         # Store it by type only if the type determines the library: a third-party array may choose its namespace.
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
@@ -240,33 +240,6 @@ class Operation(Generic[P, R_co]):
         module = import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
         return None if module is None else getattr(module, self.name, None)
 
-
-_FUNCTIONS_OF_ELEMENTS: Final = (
-    *("i0", "i0e", "i1", "i1e", "erf", "erfc", "erfinv", "erfcinv", "ndtr", "ndtri", "log_ndtr", "digamma", "gammainc"),
-    *("gammaincc", "betainc", "sigmoid", "expit", "logit", "softplus", "logsumexp", "softmax", "log_softmax", "xlogy"),
-    *("xlog1py", "entr", "sinc", "cbrt", "rsqrt", "exp2"),
-)
-_ALSO_FOR_SUBCLASSES: Final = frozenset(
-    {
-        "autodiff.is_differentiated",
-        "autodiff.stop_gradient",
-        "control_flow.cond",
-        "control_flow.fori_loop",
-        "control_flow.switch",
-        "control_flow.while_loop",
-        "convert",
-        "debug",
-        "devices",
-        "jit.jit",
-        "jit.named_call",
-        "progress",
-        *(f"special.{name}" for name in _FUNCTIONS_OF_ELEMENTS),
-    }
-)
-"""Capabilities and operations whose results for masked arrays, matrices and arrays with units are the library's own.
-
-Others would lose the mask or the class, so they refuse such arrays.
-"""
 
 OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
 

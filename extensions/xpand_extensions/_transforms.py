@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from xpand import UnsupportedError, array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
-from xpand._namespace import more_than_data
+from xpand import array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
 from xpand.extend import Array, Device, DType, Namespace, checks, describe, import_module, same_structure, untraced
 
+from ._subclasses import refuse_subclass
 from ._transforms_patterns import Patterned, flatten_values, unflatten as unflatten_values
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -128,7 +128,7 @@ class ArraySpec:
         """Return an array unchanged; convert a number to this data type."""
         if isinstance(leaf, (bool, int, float)):
             return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
-        _check_class(what, leaf)
+        refuse_subclass(what, type(leaf))
         return leaf if checks.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
@@ -343,13 +343,6 @@ def is_floating(xp: Namespace, x: Array) -> bool:
     return checks.kind(xp, x.dtype) in checks.FLOATING
 
 
-def _check_class(what: str, x: Any) -> None:
-    """Refuse masked arrays and others whose meaning is more than their data."""
-    refused = more_than_data(type(x))
-    if refused:
-        raise UnsupportedError(f"{what}: not available for {refused}")
-
-
 def like_tree(
     function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array | ArraySpec]
 ) -> list[Array]:
@@ -370,7 +363,7 @@ def like_tree(
     for leaf, x in zip(leaves, arrays):
         like = x if isinstance(x, ArraySpec) else ArraySpec.of(x)
         leaf = as_array(f"{function}: {name} holds", leaf, like)
-        _check_class(f"{function}: {name}", leaf)
+        refuse_subclass(f"{function}: {name}", type(leaf))
         if tuple(leaf.shape) != like.shape:
             raise ValueError(f"{function}: {name} must have the shape {like.shape}, got {tuple(leaf.shape)}")
         if not like.is_floating:

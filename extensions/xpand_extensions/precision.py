@@ -354,6 +354,7 @@ def _setting(function: str, real: Any, integer: Any) -> Precision | None:
 
 def _name(function: str, what: str, value: Any, bits: tuple[int, ...], names: tuple[str, ...], takes: str) -> int | str:
     listed = f"{', '.join(map(str, bits[:-1]))} or {bits[-1]}"
+    value = checks.plain_integer(value)
     if isinstance(value, int) and not isinstance(value, bool):
         if value not in bits:
             raise ValueError(f"{function}: {what} must have {listed} bits, got {value}")

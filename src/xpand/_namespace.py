@@ -114,20 +114,6 @@ def library_of(cls: type) -> str | None:
     return None
 
 
-def more_than_data(cls: type) -> str:
-    """Return which arrays of a class mean more than their data, and how to convert them; '' for other classes.
-
-    These are NumPy's masked arrays, whose mask a compiled or scattered result would lose, matrices, whose operators are
-    not those of arrays, and arrays with units.
-    """
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is None or not issubclass(cls, numpy.ndarray) or cls in (numpy.ndarray, numpy.memmap):
-        return ""
-    if issubclass(cls, numpy.ma.MaskedArray):
-        return "numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
-    return f"{cls.__module__}.{cls.__qualname__}; convert it first, with `numpy.asarray(x)`"
-
-
 def register_wrapper(cls: type, xp: Namespace) -> None:
     """Register a class of arrays whose namespace `xp` also accepts arrays of other namespaces.
 
@@ -407,7 +393,7 @@ def is_concrete(x: Array) -> bool:
     """Return whether the values of an array can be read now. Nothing is computed.
 
     Return False for JAX's tracers, tensors inside `torch.func` and `torch.compile`, tensors on the meta device, and
-    Dask arrays, whose values would have to be computed. Return True for Python scalars.
+    arrays of Dask, cubed and others with a method `compute`. Return True for Python scalars.
 
     >>> import numpy as np
     >>> is_concrete(np.ones(3))
@@ -424,8 +410,8 @@ def is_concrete(x: Array) -> bool:
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
             _CONCRETE_BY_TYPE[type(x)] = check
         return check(x)
-    # xpand's traced arrays have this attribute. `bool(x)` would compute lazy arrays of other libraries.
-    return not getattr(x, "is_traced", False)
+    # xpand's traced arrays have the attribute `is_traced`. `bool(x)` would compute lazy arrays of other libraries.
+    return not (getattr(x, "is_traced", False) or hasattr(type(x), "compute"))
 
 
 def compute_sizes(x: Array) -> Array | None:

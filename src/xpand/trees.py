@@ -123,6 +123,7 @@ def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> t
 
 _plain: Final[set[type]] = {int, float, complex, bool, str}
 """Classes of leaves that JAX does not have to be asked about."""
+_MAX_TYPES: Final = 4096  # a bound for programs that keep making classes
 
 
 def _adopt_nodes_of_jax(leaves: list[Any]) -> bool:
@@ -135,7 +136,8 @@ def _adopt_nodes_of_jax(leaves: list[Any]) -> bool:
         if cls in _plain or not optree.tree_is_leaf(leaf):  # a node that `is_leaf` stops at
             continue
         if _arguments.is_array(leaf):
-            _plain.add(cls)
+            if len(_plain) < _MAX_TYPES:
+                _plain.add(cls)
         elif (jax := sys.modules.get("jax")) is not None and not jax.tree_util.all_leaves([leaf]):
             register(cls, _one_level_of_jax, lambda spec, children: spec.unflatten(children))
             adopts = True

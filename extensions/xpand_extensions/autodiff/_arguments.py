@@ -144,6 +144,7 @@ def _called(
 
 def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:
     """Check and list positions of arguments."""
+    argnums = checks.plain_integer(argnums)
     if checks.is_array(argnums):
         raise TypeError(
             f"{name}: {argument} must be an integer or a tuple of integers, got an array; `{name}` returns a function, "

@@ -88,7 +88,7 @@ def _value_and_grad(
     name: str, function: Function, argnums: int | Sequence[int], has_aux: bool, holomorphic: bool, allow_int: bool
 ) -> Function:
     checks.function(name, function)
-    numbers = argnums_of(name, argnums)
+    numbers, several = argnums_of(name, argnums), isinstance(argnums, (tuple, list))
 
     def of_trees(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
@@ -96,7 +96,7 @@ def _value_and_grad(
         check_scalar(name, chosen.flat, outs, holomorphic)
         back = chosen.tree(pull(array_namespace(outs[0]).ones_like(outs[0])))
         value = chosen.flat.output(outs)
-        gradient = back if isinstance(argnums, (tuple, list)) else back[0]
+        gradient = back if several else back[0]
         return ((value, chosen.flat.aux(aux)), gradient) if has_aux else (value, gradient)
 
     # A fast path for the common case, a real function of arrays, which is all that implementations support.
@@ -105,7 +105,7 @@ def _value_and_grad(
 
     direct = Direct(
         function,
-        lambda args, checked: value_and_grad.native(*args)(checked, argnums),
+        lambda args, checked: value_and_grad.native(*args)(checked, numbers if several else numbers[0]),
         lambda x: x.shape == () and checks.kind_of(x) == "real",
     )
 
@@ -234,8 +234,7 @@ def _jacobian(
     allow_int: bool = False,
 ) -> Function:
     checks.function(name, function)
-    numbers = argnums_of(name, argnums)
-    several = isinstance(argnums, (tuple, list))
+    numbers, several = argnums_of(name, argnums), isinstance(argnums, (tuple, list))
 
     @wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:

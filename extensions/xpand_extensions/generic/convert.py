@@ -12,6 +12,11 @@ from xpand_extensions.convert._dtypes import copy_needed, integer_of, is_short, 
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    compute: Any = getattr(x, "compute", None)  # of a lazy array
+    if compute is not None:
+        if copy is False:
+            raise copy_needed(f"the values of a {describe(x)} are computed")
+        return namespace("numpy").asarray(compute())
     if not is_concrete(x):
         raise no_values(x)
     if not to_host:

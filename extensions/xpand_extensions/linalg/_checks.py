@@ -142,6 +142,7 @@ def axis_of(function: str, axis: Any) -> int:
         TypeError: It is not an integer.
         ValueError: It is neither -2 nor -1.
     """
+    axis = checks.plain_integer(axis)
     if isinstance(axis, bool) or not isinstance(axis, int):
         raise TypeError(f"{function}: axis must be -2 or -1, got {axis!r} ({describe(axis)})")
     if axis not in AXES:

@@ -198,7 +198,7 @@ def _jacobian(
                 )
             return _wrapped(output[0]), output[1]
 
-        for i in (argnums,) if isinstance(argnums, int) else argnums:
+        for i in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
             for leaf in trees.leaves(args[i], is_leaf=is_named):
                 if is_array(leaf) and len(leaf.shape):
                     raise TypeError(

@@ -116,6 +116,7 @@ def fold_in(key: Key, /, data: Array | int) -> Array:
     array([2716826189,  292468403], dtype=uint32)
     """
     _, key = key_of("fold_in", key)
+    data = checks.plain_integer(data)
     if checks.is_array(data):
         _check_data(key, data)
         return fold_in.native(key, data)(key, data)

@@ -130,8 +130,8 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
     dtype = integer_dtype("randint", xp, dtype, key)
     bounds = {"minval": minval, "maxval": maxval}
     for name, value in bounds.items():
-        if not checks.is_array(value):
-            bounds[name] = checks.integer("randint", name, value)
+        value = checks.plain_integer(value)
+        bounds[name] = value if checks.is_array(value) else checks.integer("randint", name, value)
     minval, maxval = as_array("randint", xp, key, None, bounds, checks.INTEGERS)
     shape = shape_of("randint", shape, minval, maxval)
     return randint.native(key, *arrays_of(minval, maxval))(key, shape, minval, maxval, dtype)

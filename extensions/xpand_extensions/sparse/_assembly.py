@@ -6,7 +6,7 @@ from xpand import array_namespace, is_concrete
 from xpand.extend import LibraryArray as Array, checks as _arguments
 
 from .._dispatch import pluggable
-from ._products import Shape, check_indices, csr_matmul, usual_indices
+from ._products import Shape, check_indices, csr_matmul, matrix_shape, usual_indices
 
 
 class CSRAssembly(NamedTuple):
@@ -61,6 +61,7 @@ def csr_assembly(
     _arguments.one_device("csr_assembly", rows=rows, columns=columns)
     check_indices("csr_assembly", xp, rows=rows, columns=columns)
     _arguments.boolean("csr_assembly", "sum_duplicates", sum_duplicates)
+    shape = matrix_shape("csr_assembly", shape)
     if size is not None:
         size = _arguments.integer("csr_assembly", "size", size, minimum=0)
     elif not (is_concrete(rows) and is_concrete(columns)):

@@ -14,7 +14,7 @@ from ._assembly import assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
 from ._pattern import along, are_concrete, eagerly, flat, full, joined_index, pattern_work, summed
-from ._products import check_parts, csr_rows
+from ._products import check_parts, csr_rows, matrix_shape
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
 FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
@@ -92,6 +92,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: tuple[i
     array([[0., 0., 2.],
            [4., 0., 0.]])
     """
+    shape = matrix_shape("coo_todense", shape)
     check_parts("coo_todense", values, shape, rows=rows, columns=columns)
     return _scattered(COO._of(values, (rows, columns), (shape, False, False, 0)))
 
@@ -106,6 +107,7 @@ def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: tuple
     array([[1., 0., 2.],
            [0., 3., 0.]])
     """
+    shape = matrix_shape("csr_todense", shape)
     check_parts("csr_todense", values, shape, indices=indices, indptr=indptr)
     return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)
 

@@ -61,6 +61,7 @@ def csr_matmul(
     >>> csr_matmul(values, indices, indptr, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([201.,  30.])
     """
+    shape = matrix_shape("csr_matmul", shape)
     values, indices, indptr, x = _operands("csr_matmul", values, x, shape, 1, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
@@ -83,6 +84,7 @@ def csr_rmatmul(
     >>> csr_rmatmul(values, indices, indptr, np.asarray([1.0, 10.0]), shape=(2, 3))
     array([ 1., 30.,  2.])
     """
+    shape = matrix_shape("csr_rmatmul", shape)
     values, indices, indptr, x = _operands("csr_rmatmul", values, x, shape, 0, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
@@ -119,6 +121,7 @@ def coo_matmul(
     >>> coo_matmul(values, rows, columns, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([200.,   4.])
     """
+    shape = matrix_shape("coo_matmul", shape)
     values, rows, columns, x = _operands("coo_matmul", values, x, shape, 1, rows=rows, columns=columns)
     if rows.ndim > 1:
         return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
@@ -223,6 +226,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     xp = _arguments.namespace_of("csr_plan", indices=indices, indptr=indptr)
     check_indices("csr_plan", xp, indices=indices)
     check_indices("csr_plan", xp, indptr=indptr)
+    shape = matrix_shape("csr_plan", shape)
     if not is_concrete(indptr):
         return None
     indices, indptr = usual_indices(indices, indptr)
@@ -263,11 +267,14 @@ def coo_product(
     >>> coo_product(np.asarray([2.0]), one, one, np.asarray([3.0]), one, one, shape=(1, 1), inner=1)[0]
     array([6.])
     """
+    shape, inner = matrix_shape("coo_product", shape), _arguments.integer("coo_product", "inner", inner)
     native = coo_product.native(values, other)
     return native(values, rows, columns, other, other_rows, other_columns, shape=shape, inner=inner)
 
 
-def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
+def _operands(
+    function: str, values: Array, x: Array, shape: Shape, axis: int, /, **pattern: Array
+) -> tuple[Array, ...]:
     """Check the parts of a matrix and its factor `x`; return them as kernels take them. `axis` is the one summed over.
 
     Raises:
@@ -287,7 +294,17 @@ def _operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, 
     return values, *usual_indices(*pattern.values()), x
 
 
-def check_parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
+def matrix_shape(function: str, shape: Any) -> Shape:
+    """Check the shape of a matrix, and return it with Python ints."""
+    if type(shape) is not tuple or len(shape) != 2:
+        raise ValueError(f"{function}: shape must be a tuple of two sizes, (m, n), got {shape!r}")
+    if type(shape[0]) is type(shape[1]) is int:
+        return shape
+    rows, columns = shape
+    return _arguments.plain_integer(rows), _arguments.plain_integer(columns)
+
+
+def check_parts(function: str, values: Array, shape: Shape, /, **others: Array) -> Namespace:
     """Check the parts of a matrix and return their namespace. `others` has its two index arrays, and optionally `x`.
 
     Raises:
@@ -296,8 +313,6 @@ def check_parts(function: str, values: Array, shape: Any, /, **others: Array) ->
     """
     xp = _arguments.namespace_of(function, values=values, **others)
     _arguments.one_device(function, values=values, **others)
-    if type(shape) is not tuple or len(shape) != 2:
-        raise ValueError(f"{function}: shape must be a tuple of two sizes, (m, n), got {shape!r}")
     (first_name, first), (second_name, second) = [each for each in others.items() if each[0] != "x"]
     _arguments.dtype(function, first_name, xp, first, _arguments.INTEGERS)
     _arguments.dtype(function, second_name, xp, second, _arguments.INTEGERS)

@@ -15,6 +15,7 @@ from xpand import is_concrete, library_name, trees
 from xpand.extend import checks, import_module
 
 from .._dispatch import OPERATIONS, Operation, UnsupportedError
+from .._plans import exact
 from .._transforms import HOLE
 from ..extend._derivatives import LINEAR, contribution
 from . import rules
@@ -102,7 +103,7 @@ class Template:
         return (
             isinstance(other, Template)
             and (self.names, self.structure) == (other.names, other.structure)
-            and self.static == other.static
+            and exact(self.static, _typed) == exact(other.static, _typed)
         )
 
     def __hash__(self) -> int:
@@ -117,6 +118,10 @@ def call_by_name(function: Callable[..., Any], signature: inspect.Signature, arg
     in_order = {name: arguments[name] for name in signature.parameters if name in arguments}
     bound = inspect.BoundArguments(signature, in_order)
     return function(*bound.args, **bound.kwargs)
+
+
+def _typed(value: Any) -> Any:
+    return type(value), value
 
 
 def _is_none(x: Any) -> bool:

@@ -7,6 +7,8 @@ name marks a sequence of arrays.
 from functools import cache
 from typing import Final, NamedTuple
 
+from xpand._common.integers import BINARY as BINARY
+
 UNARY: Final = [
     "abs",
     "acos",
@@ -46,37 +48,6 @@ UNARY: Final = [
     "tan",
     "tanh",
     "trunc",
-]
-
-BINARY: Final = [
-    "add",
-    "atan2",
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_or",
-    "bitwise_right_shift",
-    "bitwise_xor",
-    "copysign",
-    "divide",
-    "equal",
-    "floor_divide",
-    "greater",
-    "greater_equal",
-    "hypot",
-    "less",
-    "less_equal",
-    "logaddexp",
-    "logical_and",
-    "logical_or",
-    "logical_xor",
-    "maximum",
-    "minimum",
-    "multiply",
-    "nextafter",
-    "not_equal",
-    "pow",
-    "remainder",
-    "subtract",
 ]
 
 _REDUCTION = "x, /, *, axis=None, keepdims=False"

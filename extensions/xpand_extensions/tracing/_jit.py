@@ -6,9 +6,9 @@ from functools import partial
 from typing import Any
 
 from xpand import array_namespace, choose_namespace, trees
-from xpand._namespace import more_than_data
 from xpand.extend import Array, checks, default_dtype
 
+from .._subclasses import more_than_data
 from ..jit._ahead import Lowering
 from ..jit._calls import NUMBERS, Flattened, Lower, Make, by_signature, jit_with, lower_with, unknown_compiler
 from ..jit._graph import namespace_with

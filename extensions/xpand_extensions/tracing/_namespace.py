@@ -4,14 +4,15 @@ from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Final
 
-from xpand import UnsupportedError, array_namespace, library_name
-from xpand._namespace import LIBRARIES, more_than_data
+from xpand import array_namespace, library_name
+from xpand._namespace import LIBRARIES
 from xpand._precision import dtypes_of
 from xpand.extend import DType, checks, describe, import_module, register_wrapper
 
 from .._dispatch import import_if_present, plugin_package
 from .._elsewhere import instead_of
 from .._plans import Memory
+from .._subclasses import refuse_subclass
 from . import rules
 from ._aliases import MAY_RETURN, VIEWS
 from ._array import array_class
@@ -225,9 +226,7 @@ class TracedNamespace:
                     f"arrays of two libraries: traced arrays of {library_name(self.base)}, and {describe(x)}; convert "
                     "one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
                 )
-            refused = more_than_data(type(x))
-            if refused:
-                raise UnsupportedError(f"an operation on traced arrays: not available for {refused}")
+            refuse_subclass("an operation on traced arrays", type(x))
             self.known.add(type(x))
 
     def takes(self, x: Any, other: Any) -> bool:

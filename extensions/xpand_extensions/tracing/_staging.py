@@ -5,10 +5,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final, Self
 
-from xpand import UnsupportedError
-from xpand._namespace import more_than_data
 from xpand.extend import Array, DType, checks
 
+from .._subclasses import refuse_subclass
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot, without_values
 from ._functions import BINARY, COMPARISONS, OPERATORS, UNARY
 from ._graph import Equation, Graph, Variable, described
@@ -121,9 +120,7 @@ class Staging(Trace):
         key = (id(x._trace), id(x._value), id(x._extra)) if isinstance(x, TracedArray) else id(x)
         found = self.constants.get(key)
         if found is None:
-            refused = more_than_data(type(x))
-            if refused:
-                raise UnsupportedError(f"{self.what}, of a function with a constant array: not available for {refused}")
+            refuse_subclass(f"{self.what}, of a function with a constant array", type(x))
             found = self.constants[key] = Variable(aval_of(x)), x
         return found[0]
 

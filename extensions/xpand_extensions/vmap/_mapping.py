@@ -149,6 +149,7 @@ def vmap(
     tensor([2., 3.])
     """
     checks.function("vmap", function)
+    in_axes, out_axes = plain_axes(in_axes), plain_axes(out_axes)
     if checks.is_array(in_axes):
         raise TypeError(
             "vmap: in_axes must be an integer, None or a tree of these, got an array; `vmap` returns a function, which "
@@ -329,6 +330,11 @@ def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
     if len(outs) > 1 and has_containers(flat.output(outs)):
         raise _PatternsError
     return outs
+
+
+def plain_axes(axes: Axes) -> Axes:
+    """Convert the NumPy integers in a tree of axes to Python ints."""
+    return axes if type(axes) is int else trees.map(checks.plain_integer, axes)
 
 
 def placed(function: str, x: Array, position: int) -> Array:

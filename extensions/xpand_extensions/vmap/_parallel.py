@@ -15,7 +15,7 @@ from ..devices._list import library_under, of_kind
 from ..jit._calls import MAX_ENTRIES, Flat, arrays_among, check_leaves, leaf_numbers
 from ..jit._statics import Statics, signature_of
 from . import _names as names
-from ._mapping import Axes, axes_of_arguments, size_of_axes
+from ._mapping import Axes, axes_of_arguments, plain_axes, size_of_axes
 
 
 @untraceable
@@ -74,6 +74,9 @@ def pmap(
     array([[4., 8.]])
     """
     checks.function("pmap", function)
+    in_axes, out_axes = plain_axes(in_axes), plain_axes(out_axes)
+    static_broadcasted_argnums = checks.plain_integer(static_broadcasted_argnums)
+    donate_argnums = checks.plain_integer(donate_argnums)
     if axis_name is not None:
         names.checked("pmap", axis_name)
     if axis_size is not None:

@@ -169,6 +169,7 @@ def _positions(excluded: Collection[int | str]) -> frozenset[int]:
     """Check the excluded arguments, and return their positions. Keyword arguments are always passed on."""
     if isinstance(excluded, str) or not isinstance(excluded, Collection):
         raise TypeError(f"vectorize: excluded must be a set of positions and names, got {excluded!r}")
+    excluded = [*map(checks.plain_integer, excluded)]
     for each in excluded:
         if isinstance(each, bool) or not isinstance(each, (int, str)):
             raise TypeError(f"vectorize: excluded must hold positions and names, got {describe(each)}")

@@ -12,7 +12,7 @@ library's own result, if the caller has already computed it.
 from collections.abc import Callable
 from functools import partial
 from math import inf, nan, pi
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..typing import Array, Namespace
 
@@ -230,3 +230,33 @@ tan = _function("tan", _tan)
 asin = _function("asin", _asin)
 atan = _function("atan", _atan)
 sign = _function("sign", _sign, ordinary=_sign_ordinary)
+
+NEAR = 0.7
+"""Below this, `log(abs(1 + x))` is computed by `log_of_size`."""
+
+
+def log_of_size(a: Any, b: Any, log1p: Callable[[Any], Any]) -> Any:
+    """Return `log(abs(1 + a + b j))` where it is near zero, by `abs(1 + a + b j)**2 = 1 + 2 a + a**2 + b**2`.
+
+    The terms cancel if `a` is near `-b**2 / 2`, so they are added with their rounding errors. `a` and `b` are Python
+    floats or arrays of double precision, `log1p` is a function of these.
+    """
+    (aa, error_a), (bb, error_b) = _square(a), _square(b)
+    total, error = _sum(2 * a, bb)
+    total, more = _sum(total, aa)
+    return log1p(total + (error + more + error_a + error_b)) / 2
+
+
+def _square(x: Any) -> tuple[Any, Any]:
+    """Return a square and its rounding error, from halves of the digits, whose products are exact."""
+    square, upper = x * x, x * 134217729.0  # 2**27 + 1
+    upper = upper - (upper - x)
+    lower = x - upper
+    return square, ((upper * upper - square) + 2 * upper * lower) + lower * lower
+
+
+def _sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """Return a sum and its rounding error."""
+    total = x + y
+    rest = total - x
+    return total, (x - (total - rest)) + (y - rest)

@@ -1,9 +1,11 @@
 """Limits of data types, and conversion of the bounds of `clip`, for libraries with NumPy's data types."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 from ..typing import Array, DType, Namespace
-from .integers import LARGEST, SMALLEST, insertion, overflow
+from .integers import LARGEST, SMALLEST, check_ends, insertion, overflow
 
 
 class FloatInfo:
@@ -91,12 +93,29 @@ def integer_range(dtype: DType, xp: Namespace) -> tuple[int, int]:
     return _RANGES[dtype.char]
 
 
+def limits_of(dtype: DType, xp: Namespace) -> tuple[int, int] | None:
+    """Return the smallest and the largest value of an integer data type, and None for others."""
+    return integer_range(dtype, xp) if dtype.char in _INTEGERS else None
+
+
 def check_fits(function: str, number: int, dtype: DType, xp: Namespace) -> None:
     """Raise `OverflowError` for a Python integer out of the range of an integer `dtype`."""
-    if dtype.char in _INTEGERS:
-        limits = integer_range(dtype, xp)
-        if not limits[0] <= number <= limits[1]:
-            raise overflow(function, number, dtype, limits)
+    limits = limits_of(dtype, xp)
+    if limits is not None and not limits[0] <= number <= limits[1]:
+        raise overflow(function, number, dtype, limits)
+
+
+def checking_ends(native: Callable[..., Array], xp: Namespace) -> Callable[..., Array]:
+    """Let `arange` raise for Python integers out of the range of its data type."""
+
+    @wraps(native)
+    def arange(*args: Any, **kwargs: Any) -> Array:
+        if args and "dtype" in kwargs:
+            start, stop, step = (*args, None, None)[:3]
+            check_ends(start, stop, step, lambda number: check_fits("arange", number, xp.dtype(kwargs["dtype"]), xp))
+        return native(*args, **kwargs)
+
+    return arange
 
 
 def check_choices(function: str, x1: Any, x2: Any, xp: Namespace) -> None:

@@ -29,8 +29,19 @@ from ._creation import (
     zeros_like,
 )
 from ._dtypes import __array_namespace_info__, finfo, iinfo
-from ._elementwise import acosh, clip, log, log1p, remainder, sqrt, tanh
-from ._searching import argsort, isin, repeat, sort, unique_all, unique_counts, unique_inverse, unique_values
+from ._elementwise import acosh, clip, log, log1p, sqrt, tanh
+from ._integers import *
+from ._searching import (
+    argsort,
+    isin,
+    repeat,
+    searchsorted,
+    sort,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
 
 if TYPE_CHECKING:
 

@@ -14,6 +14,7 @@ import cupy as cp
 import numpy as np
 
 from .._common.creation import dtype_of, with_default
+from .._common.limits import check_fits, checking_ends
 from .._precision import PRECISION, dtype_for
 from ..typing import Array, Device, DType
 
@@ -104,12 +105,26 @@ def _like(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-arange = _creating("arange")
+def _filling(create: F, *, is_like: bool) -> F:
+    """Make a function raise for a Python integer that its data type does not hold, which CuPy wraps around."""
+
+    @wraps(create)
+    def function(first: Any, /, fill_value: Any, dtype: DType | None = None, **kwargs: Any) -> Array:
+        if type(fill_value) is int:
+            wanted = first.dtype if dtype is None and is_like else dtype
+            if wanted is not None:
+                check_fits(create.__name__, fill_value, np.dtype(wanted), np)
+        return create(first, fill_value, dtype=dtype, **kwargs)
+
+    return cast(F, function)
+
+
+arange = checking_ends(_creating("arange"), np)
 empty = _creating("empty")
 empty_like = _like(cp.empty_like)
 eye = _creating("eye")
-full = _creating("full")
-full_like = _like(cp.full_like)
+full = _filling(_creating("full"), is_like=False)
+full_like = _filling(_like(cp.full_like), is_like=True)
 linspace = _creating("linspace")
 ones = _creating("ones")
 ones_like = _like(cp.ones_like)

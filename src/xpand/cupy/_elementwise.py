@@ -46,13 +46,23 @@ def _corrected(native: Any, correct: Callable[..., Array]) -> Callable[..., Arra
         result = correct(x, _NATIVE, _combine)
         return result if out is None and not kwargs else cp.positive(result, out=out, **kwargs)
 
-    function.__name__, function.__qualname__, function.__doc__ = correct.__name__, correct.__name__, correct.__doc__
+    function.__name__ = function.__qualname__ = correct.__name__.lstrip("_")
+    function.__doc__ = correct.__doc__
     return function
+
+
+def _log1p(x: Array, xp: Namespace, combine: Callable[[Array, Array], Array]) -> Array:
+    """Return `log(1 + x)`. CuPy's own function adds the one first, which loses the real part of small numbers."""
+    native = cast(Any, cp.log1p(x))
+    a, b = cp.real(x).astype(float), cp.imag(x).astype(float)
+    size = _complex.log_of_size(a, b, cp.log1p).astype(native.real.dtype)
+    native = combine(cp.where(cp.abs(native.real) < _complex.NEAR, size, native.real), native.imag)
+    return _complex.log1p(x, xp, combine, native)
 
 
 acosh = _corrected(cp.arccosh, _complex.acosh)
 log = _corrected(cp.log, _complex.log)
-log1p = _corrected(cp.log1p, _complex.log1p)
+log1p = _corrected(cp.log1p, _log1p)
 sqrt = _corrected(cp.sqrt, _complex.sqrt)
 tanh = _corrected(cp.tanh, _complex.tanh)
 

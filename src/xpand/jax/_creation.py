@@ -15,7 +15,7 @@ from .._common.exchange import exportable
 from .._common.integers import LARGEST, SMALLEST, check_ends
 from .._precision import PRECISION, current
 from ..typing import LibraryArray as Array
-from ._numbers import check_fits
+from ._numbers import INTEGERS
 
 __all__ = [
     "arange",
@@ -96,7 +96,7 @@ def _filling(function: Callable[..., Array], *, is_like: bool) -> Callable[..., 
         if type(fill_value) is int and not SMALLEST <= fill_value <= LARGEST:
             wanted = getattr(first, "dtype", None) if dtype is None and is_like else dtype
             if wanted is not None:
-                check_fits(name, fill_value, jnp.dtype(wanted))
+                INTEGERS.check_fits(name, fill_value, jnp.dtype(wanted))
         return function(first, fill_value, dtype, *args, **kwargs)
 
     return create
@@ -104,7 +104,7 @@ def _filling(function: Callable[..., Array], *, is_like: bool) -> Callable[..., 
 
 def _arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **kwargs: Any) -> Array:
     if dtype is not None:
-        check_ends(start, stop, step, lambda number: check_fits("arange", number, jnp.dtype(dtype)))
+        check_ends(start, stop, step, lambda number: INTEGERS.check_fits("arange", number, jnp.dtype(dtype)))
     return jnp.arange(start, stop, step, dtype, **kwargs)
 
 

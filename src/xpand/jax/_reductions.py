@@ -1,4 +1,4 @@
-"""Searching, membership, cumulative products, and reductions.
+"""Searching, membership, cumulative products, reductions and sums of products.
 
 `max` and `min` must return NaN if there is one, in the standard and in JAX. But XLA (of JAX 0.10, on the CPU) ignores
 NaN in these reductions over a few thousand numbers of float32 or float64. So the functions here also search for NaN,
@@ -6,7 +6,8 @@ which takes the same time again. They do this for every size, because under `vma
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
+from operator import index
 from typing import Any, Final
 
 import jax
@@ -14,9 +15,9 @@ import jax.numpy as jnp
 
 from .._common.integers import insertion
 from ..typing import DType, LibraryArray as Array
-from ._numbers import converted, limits_of
+from ._numbers import INTEGERS, limits_of
 
-__all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted"]
+__all__ = ["all", "any", "cumulative_prod", "isin", "max", "min", "searchsorted", "tensordot"]
 
 
 @partial(jax.jit, static_argnames=("side", "method"), inline=True)
@@ -33,18 +34,8 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
         limits = limits_of(a.dtype)
         if limits is not None:
             v, side = insertion(v, side, limits)
-        v = converted(v, a.dtype)
+        v = INTEGERS.converted(v, a.dtype)
     return _searchsorted(a, v, side, sorter, method=method)
-
-
-def _for_search(number: Any, other: Any) -> Any:
-    """Return an argument of `isin`. A Python integer gets the data type of the other one, or is None if it can't."""
-    if type(number) is not int or not hasattr(other, "dtype"):
-        return number
-    limits = limits_of(other.dtype)
-    if limits is not None and not limits[0] <= number <= limits[1]:
-        return None
-    return converted(number, other.dtype)
 
 
 def isin(
@@ -54,7 +45,7 @@ def isin(
 
     Either one may be a Python scalar, which gets the data type of the other one.
     """
-    x, values = _for_search(element, test_elements), _for_search(test_elements, element)
+    x, values = INTEGERS.sought(element, test_elements), INTEGERS.sought(test_elements, element)
     if x is None or values is None:  # no array of this data type has the integer
         x, values = jnp.asarray(0 if x is None else x), jnp.zeros(0, dtype=int)
     return jnp.isin(x, values, assume_unique=assume_unique, invert=invert, method=method)
@@ -149,3 +140,10 @@ def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | 
 
 max = _extreme(jnp.max)
 min = _extreme(jnp.min)
+
+
+@wraps(jnp.tensordot)
+def tensordot(a: Array, b: Array, axes: Any = 2, **kwargs: Any) -> Array:
+    if not isinstance(axes, (int, Sequence)):
+        axes = index(axes)  # JAX takes no integer of NumPy
+    return jnp.tensordot(a, b, axes, **kwargs)

@@ -9,7 +9,7 @@ import jax.numpy.linalg as _native
 from jax.numpy.linalg import *
 
 from ..typing import Array
-from ._reductions import with_nan
+from ._reductions import tensordot as tensordot, with_nan
 
 __all__ = [name for name in dir(_native) if not name.startswith("_")]
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from .._common.creation import CALLS, dtype_of, refuse_sparse, with_default
 from .._common.exchange import exportable
-from .._common.integers import check_ends
-from .._common.limits import check_fits
+from .._common.limits import checking_ends
 from .._precision import PRECISION
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
@@ -52,22 +51,12 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-_arange = _creating(np.arange)
-
-
-@wraps(np.arange)
-def arange(*args: Any, **kwargs: Any) -> Array:
-    if args and "dtype" in kwargs:
-        start, stop, step = (*args, None, None)[:3]
-        check_ends(start, stop, step, lambda n: check_fits("arange", n, np.dtype(kwargs["dtype"]), np))
-    return _arange(*args, **kwargs)
-
-
 def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
     """Return an array that shares the memory of `x`, or a copy of it if `copy`."""
     return np.from_dlpack(exportable(x, copy), device=device, copy=copy)
 
 
+arange = checking_ends(_creating(np.arange), np)
 empty = _creating(np.empty)
 empty_like = _creating(np.empty_like)
 eye = _creating(np.eye)

@@ -1,7 +1,7 @@
 """Elementwise functions with wrong special values in NumPy, and `clip`, whose result NumPy promotes."""
 
 import cmath
-from math import inf, isfinite
+from math import inf, isfinite, log1p as log1p_of_number
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ _expm1, _log1p, _tanh = np.expm1, np.log1p, np.tanh
 
 # Up to this size, a search in a Python list is faster than a ufunc and a reduction.
 _SMALL = 32
+
+# Up to this size, arithmetic with Python numbers is faster than tens of ufuncs.
+_FEW = 16
 
 # A few arrays of this size fit into a core's cache.
 _BLOCK = 16384
@@ -189,38 +192,6 @@ def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     return _tanh(x, out, **kwargs)
 
 
-def _halves(x: Array) -> tuple[Array, Array]:
-    """Split numbers of double precision into two halves, whose products are exact."""
-    upper = x * 134217729.0  # 2**27 + 1
-    upper = upper - (upper - x)
-    return upper, x - upper
-
-
-def _sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return a sum and its rounding error."""
-    total = x + y
-    rest = total - x
-    return total, (x - (total - rest)) + (y - rest)
-
-
-def _square(x: Array) -> tuple[Array, Array]:
-    """Return a square and its rounding error."""
-    square = x * x
-    upper, lower = _halves(x)
-    return square, ((upper * upper - square) + 2 * upper * lower) + lower * lower
-
-
-def _log_of_size(a: Array, b: Array) -> Array:
-    """Return `log(abs(1 + a + b j))` where it is near zero, by `abs(1 + a + b j)**2 = 1 + 2 a + a**2 + b**2`.
-
-    The terms cancel if `a` is near `-b**2 / 2`, so they are added with their rounding errors.
-    """
-    (aa, error_a), (bb, error_b) = _square(a), _square(b)
-    total, error = _sum(2 * a, bb)
-    total, more = _sum(total, aa)
-    return np.log1p(total + (error + more + error_a + error_b)) / 2
-
-
 def log1p(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """Return `log(1 + x)`, also accurate for small complex numbers; NumPy's loses their real part."""
     if type(x) is _ndarray and x.dtype.kind == "f":
@@ -229,10 +200,13 @@ def log1p(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     if z is None or z.dtype.char == "G":
         return _log1p(x, out, **kwargs)
     result = np.asarray(_log1p(z))
-    near = np.abs(result.real) < 0.7
-    if near.any():
+    if z.size <= _FEW:
+        for i, (number, found) in enumerate(zip(z.ravel().tolist(), result.ravel().tolist(), strict=True)):
+            if abs(found.real) < _complex.NEAR:
+                result.flat[i] = complex(_complex.log_of_size(number.real, number.imag, log1p_of_number), found.imag)
+    elif (near := np.abs(result.real) < _complex.NEAR).any():
         with np.errstate(all="ignore"):
-            size = _log_of_size(z.real.astype(np.float64), z.imag.astype(np.float64))
+            size = _complex.log_of_size(z.real.astype(np.float64), z.imag.astype(np.float64), _log1p)
         np.copyto(result.real, size, where=near, casting="same_kind")
     return np.positive(result[()], out, **kwargs) if kwargs or out is not None else result[()]
 

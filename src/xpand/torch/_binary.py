@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .._common.integers import COMPARISONS, LARGEST, REFLECTED, SMALLEST, compare
+from .._common.integers import COMPARISONS, FLOATING, LARGEST, LOGICAL, REFLECTED, SMALLEST, compare
 from ..typing import DType, LibraryArray as Array
 from ._concrete import is_finite
 from ._differentiated import is_all_false, is_differentiated
@@ -139,15 +139,11 @@ def _binary(
     return function
 
 
-_FLOATING = frozenset({"atan2", "copysign", "divide", "hypot", "logaddexp", "nextafter"})
-_LOGICAL = frozenset({"logical_and", "logical_or", "logical_xor"})
-
-
 def _operand(name: str, number: int, dtype: DType) -> int | float:
     """Return a Python integer that is no comparison's operand, as PyTorch's function accepts it."""
-    if name in _LOGICAL:
+    if name in LOGICAL:
         return int(number != 0)
-    if name in _FLOATING and dtype in LIMITS:
+    if name in FLOATING and dtype in LIMITS:
         return float(number)
     return fitting(name, number, dtype)
 

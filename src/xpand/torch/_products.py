@@ -7,6 +7,7 @@ integers, which gives the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import torch
@@ -36,6 +37,8 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2, **kwargs: Any) -> Array:
     """Return the sum of products over the given axes."""
+    if not isinstance(axes, (int, Sequence)):
+        axes = index(axes)  # PyTorch takes no integer of NumPy
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.dtype in SIGNED:

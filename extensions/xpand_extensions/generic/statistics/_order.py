@@ -99,7 +99,7 @@ def _weighted(x: Array, q: Any, weights: Array, axis: Any, method: str, keepdims
     if skips_nan:
         weights = xp.where(nan, xp.zeros_like(weights), weights)
     flat = xp.where(nan, math.inf, flat)
-    order = xp.argsort(flat, axis=-1)
+    order = xp.argsort(flat, axis=-1, stable=False)
     ordered = xp.take_along_axis(flat, order, axis=-1)
     sums = xp.cumulative_sum(xp.astype(xp.take_along_axis(weights, order, axis=-1), q.dtype), axis=-1)
     whole = sums[..., -1:]

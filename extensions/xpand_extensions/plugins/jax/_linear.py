@@ -20,6 +20,8 @@ from xpand.extend import LibraryArray as Array
 _WIDE: Final = {np.dtype(np.float32): np.float64, np.dtype(np.complex64): np.complex128}
 _FEW: Final = 16
 """A table with more rows than this number for each value is not converted."""
+_BLOCK: Final = 2**14
+"""On the CPU, this many values are converted at a time. A wide copy of all takes three times as long as the sum."""
 
 
 class Rows(NamedTuple):
@@ -98,8 +100,27 @@ class _Add:
 
     def __call__(self, *arrays: Array) -> Array:
         table, values, index = arrays
+        if values.size <= 4 * _BLOCK or index.size < 2:
+            return self._at_once(*arrays)
+        return jax.lax.platform_dependent(table, values, index, cpu=self._in_blocks, default=self._at_once)
+
+    def _at_once(self, table: Array, values: Array, index: Array) -> Array:
         wide = wide_of(table.dtype)
         return self.rows.added(table.astype(wide), values.astype(wide), index).astype(table.dtype)
+
+    def _in_blocks(self, table: Array, values: Array, index: Array) -> Array:
+        wide, axis, number = wide_of(table.dtype), values.ndim - 1 - self.rows.after, index.shape[0]
+        size = min(max(1, _BLOCK * number // values.size), number)
+
+        def add(block: Any, sums: Array) -> Array:
+            start = number % size + block * size
+            some = jax.lax.dynamic_slice_in_dim(values, start, size, axis).astype(wide)
+            return self.rows.added(sums, some, jax.lax.dynamic_slice_in_dim(index, start, size))
+
+        # The first values, or none of them: under shard_map, the sums then vary with the values.
+        few = jax.lax.slice_in_dim(values, 0, number % size, axis=axis).astype(wide)
+        sums = self.rows.added(table.astype(wide), few, index[: number % size])
+        return jax.lax.fori_loop(0, number // size, add, sums).astype(table.dtype)
 
     def transposed(self, ct: Array, index: Array, avals: Sequence[Any]) -> Sequence[Array]:
         return ct, self.rows.read(ct, index, drops=True)

@@ -5,10 +5,12 @@ from functools import partial, wraps
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from xpand.extend import Array
 from xpand_extensions._dispatch import forwards_to
 from xpand_extensions.generic import statistics as generic
+from xpand_extensions.generic.statistics._ranks import rank_by
 from xpand_extensions.statistics._arguments import with_initial
 
 from ._placement import argument
@@ -28,10 +30,15 @@ average = jax.jit(generic.average, static_argnames=_REDUCTION)
 cov = jax.jit(generic.cov, static_argnames=("rowvar", "correction"))
 skew = jax.jit(generic.skew, static_argnames=(*_REDUCTION, "bias"))
 kurtosis = jax.jit(generic.kurtosis, static_argnames=(*_REDUCTION, "bias", "fisher"))
-rankdata = jax.jit(generic.rankdata, static_argnames=("method", "axis"))
 mode = jax.jit(generic.mode, static_argnames=_REDUCTION)
 corrcoef = jax.jit(generic.corrcoef, static_argnames="rowvar")
 gradient = jax.jit(generic.gradient, static_argnames=("axis", "edge_order"))
+
+
+@partial(jax.jit, static_argnames=("method", "axis"))
+def rankdata(x: Array, /, method: str = "average", *, axis: Any = None) -> Array:
+    place = lambda order, values: jnp.put_along_axis(values, order, values, axis=-1, inplace=False)
+    return rank_by(place, x, method, axis)
 
 
 def _quantile(function: Callable[..., Array]) -> Callable[..., Array]:

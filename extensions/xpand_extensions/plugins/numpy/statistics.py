@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from xpand.extend import LibraryArray as Array
+from xpand.extend import LibraryArray as Array, Namespace
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
-from xpand_extensions.generic.statistics._ranks import mode_by
+from xpand_extensions.generic.statistics._ranks import longest, mode_by, rank_by
 from xpand_extensions.statistics import Mode
 from xpand_extensions.statistics._arguments import with_initial
 
@@ -38,7 +38,26 @@ def _quantile(x: Array, q: float) -> Array:
 
 
 def mode(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Mode:
-    return mode_by(np.sort, x, axis, keepdims)  # a stable sort takes ten times as long
+    return mode_by(np.sort, _longest, x, axis, keepdims)  # a stable sort takes ten times as long
+
+
+def _longest(xp: Namespace, new: Array) -> tuple[Array, Array]:
+    if new.ndim > 1:
+        return longest(xp, new)
+    starts = np.flatnonzero(new)
+    counts = np.diff(starts, append=new.size)
+    most = counts.argmax(keepdims=True)
+    return starts[most], counts[most]
+
+
+def rankdata(x: Array, /, method: str = "average", *, axis: Any = None) -> Array:
+    return rank_by(_placed, x, method, axis)
+
+
+def _placed(order: Array, values: Array) -> Array:
+    placed = np.empty(values.shape, values.dtype)
+    np.put_along_axis(placed, order, values, axis=-1)
+    return placed
 
 
 def nanmin(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:

@@ -14,6 +14,7 @@ from xpand_extensions._dtypes import widened
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
+from xpand_extensions.generic.statistics._ranks import rank_by
 from xpand_extensions.statistics._arguments import with_initial
 
 from ._plain import is_on_host
@@ -36,6 +37,10 @@ def quantile(
         result = result + rounding.detach()
     # NaN comes last in PyTorch's order.
     return torch.where(torch.isnan(last), torch.nan, result).reshape(order.shape(x, (), axis, keepdims))
+
+
+def rankdata(x: Array, /, method: str = "average", *, axis: Any = None) -> Array:
+    return rank_by(lambda order, values: torch.scatter(values, -1, order, values), x, method, axis)
 
 
 def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
