@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import xpand_extensions
-from tests.libraries import LIBRARIES, Library, unless, without_inductor
+from tests.libraries import LIBRARIES, Library, unless
 from xpand import (
     array_namespace as NAMESPACE,
     creation,
@@ -466,9 +466,8 @@ def _mapped(function: Callable[[Any], Any], x: Any) -> Any:
 @unless(lambda library, name: library.id in ("jax", "dask") and "optimize" in EVERY[name].__code__.co_names)
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
 @pytest.mark.parametrize("name", EVERY)
-def test_every_size(library: Library, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_size(library: Library, name: str) -> None:
     """Calls with integers of NumPy before and after one with Python's have the same results."""
-    without_inductor(monkeypatch)
     check(library, EVERY[name])
 
 
