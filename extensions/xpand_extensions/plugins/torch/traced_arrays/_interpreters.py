@@ -34,12 +34,14 @@ class Recorded(Linearize):
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to the values, and record its derivative."""
         if op.name != "torch":
+            array = self.array
             for x in args:
-                if type(x) is self.array and x._graphed is not None:
+                if type(x) is array and x._graphed is not None:
                     mark(x._graphed[0])
         if torch.is_grad_enabled():
-            is_outer = any(isinstance(self.plain(x), TracedArray) for x in args)
-            if is_outer or not self.is_around_off or not _is_simple(op):
+            if not self.is_around_off or not _is_simple(op):
+                return super().process(op, args, params)
+            if any(isinstance(self.plain(x), TracedArray) for x in args):
                 return super().process(op, args, params)
             with torch.no_grad():
                 return super().process(op, args, params)

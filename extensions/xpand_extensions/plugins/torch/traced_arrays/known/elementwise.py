@@ -10,6 +10,8 @@ from typing import Any, Final
 
 import torch
 
+from xpand_extensions.tracing._core import bind
+
 from ._table import Known, arithmetic, both, is_floating
 
 _T: Final = torch.Tensor
@@ -26,7 +28,8 @@ _FLOATING: Final = {
 
 def _unary(name: str, is_taken: Callable[[Any], bool]) -> Known:
     def apply(xp: Any, input: Any) -> Any:
-        return getattr(xp, name)(input) if is_taken(input) else NotImplemented
+        # The operation itself is faster than the function of the namespace, which has options and checks.
+        return xp.wrap(bind(xp.operations[name], (input,), {})) if is_taken(input) else NotImplemented
 
     return apply
 
