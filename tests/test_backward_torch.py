@@ -12,8 +12,9 @@ from torch.autograd import forward_ad
 from torch.utils import _pytree as pytree
 
 from tests.test_derivatives import NAMESPACE
+from xpand_extensions import control_flow
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp, grad
-from xpand_extensions.control_flow import associative_scan, cond, fori_loop, map, scan, while_loop
+from xpand_extensions.control_flow import associative_scan, cond, fori_loop, scan, while_loop
 from xpand_extensions.extend import contribution, factor, pluggable, register_rules
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
@@ -102,7 +103,7 @@ FUNCTIONS: dict[str, tuple[Function, Function]] = {
         )[1],
         repeated(70),
     ),
-    "map": (lambda x, w: map(lambda c: sin(c) * w, torch.stack([x] * 80))[79], repeated(1)),
+    "map": (lambda x, w: control_flow.map(lambda c: sin(c) * w, torch.stack([x] * 80))[79], repeated(1)),
     "cond": (lambda x, w: cond(w > 0, lambda c: sin(c) * w, lambda c: c, x), repeated(1)),
     "associative_scan": (
         lambda x, w: associative_scan(lambda a, b: a * b, torch.stack([x, x, x * w]))[2],
@@ -243,6 +244,22 @@ def test_results_are_arrays_of_their_own() -> None:
         y[1] = 7.0
         rest[0] = 9.0
     assert x.tolist() == X.tolist()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_derivatives_in_some_of_the_arrays(name: str) -> None:
+    """They need not be those in which others are possible."""
+    ours, theirs = map(total, FUNCTIONS[name])
+    for chosen in (0, 1):
+        found, expected = [], []
+        for f, results in ((ours, found), (theirs, expected)):
+            given = differentiated(X, W)
+            results += torch.autograd.grad(f(*given), given[chosen])
+            alone = [x if i == chosen else x.detach() for i, x in enumerate(given)]
+            results += torch.autograd.grad(f(*alone), given[chosen])
+            (first,) = torch.autograd.grad(f(*given), given[chosen], create_graph=True)
+            results += torch.autograd.grad(first.sum(), given[1 - chosen])
+        torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
-from types import CellType, FunctionType, MethodType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from xpand import trees
@@ -206,7 +206,7 @@ def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionTy
 def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
     """Visit all objects that functions use, and record the users of each object by `id`."""
     seen: dict[int, Any] = {}  # keeps temporary objects alive, so that no id is reused
-    are_arrays: dict[type, bool | None] = {}  # None for classes of objects that are no arrays and have no parts
+    are_arrays = dict(_ARE_ARRAYS)
     stack: list[Any] = list(functions)
     while stack:
         x = stack.pop()
@@ -294,3 +294,8 @@ def _holders(arrays: Collection[int], parents: Mapping[int, list[int]]) -> set[i
 
 _DEFINED_BY_CLASS: Final = 1 << 9  # CPython's flag of classes that a statement `class` makes
 _CONTAINERS: Final = (tuple, list, dict, deque, FunctionType, MethodType, partial)
+_ARE_ARRAYS: Final[dict[type, bool | None]] = {
+    **dict.fromkeys((*_CONTAINERS, OfArrays, Opaque), False),
+    **dict.fromkeys((bool, int, float, complex, str, type(None), ModuleType), None),
+}
+"""Which classes are arrays; None for classes of objects that are none and have no parts."""

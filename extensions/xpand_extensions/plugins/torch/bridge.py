@@ -8,6 +8,7 @@ second derivative linearizes the pullback, which is an operation on the same ten
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeAlias, TypeVar, cast
 
 import torch
@@ -64,7 +65,7 @@ def is_lasting(x: Any) -> bool:
 
 def may_be_differentiated(x: Any) -> bool:
     """Return whether PyTorch differentiates or maps an array wherever its derivatives are enabled."""
-    return is_in_level(x) or (isinstance(x, torch.Tensor) and x.requires_grad)
+    return isinstance(x, torch.Tensor) and (x.requires_grad or is_in_level(x))
 
 
 def is_recorded(x: Any) -> bool:
@@ -74,7 +75,7 @@ def is_recorded(x: Any) -> bool:
 
 def is_differentiated(x: Any) -> bool:
     """Return whether PyTorch differentiates or maps an array, by `backward`, dual numbers or torch.func."""
-    return is_in_level(x) or is_recorded(x)
+    return isinstance(x, torch.Tensor) and (is_recorded(x) or is_in_level(x))
 
 
 def differentiable(op: Op) -> Callable[..., Any]:
@@ -131,13 +132,7 @@ def by_rules(path: str) -> Callable[[F], F]:
         def call(*args: Any, **options: Any) -> Any:
             if torch.compiler.is_dynamo_compiling() or not any(map(is_differentiated, args)):
                 return function(*args, **options)
-            facade: Any = operation_at(path).facade
-
-            def apply(*xs: Any) -> Arrays:
-                native = facade.native(*[x for x in xs if isinstance(x, torch.Tensor)])
-                return (bare(native(*xs, **options)),)
-
-            return bridged(traced_namespace(xp), path, apply, args)[0]
+            return ruled(operation_at(path), function)(*args, **options)
 
         return cast("F", call)
 
@@ -150,6 +145,8 @@ class _Call:
     def __init__(self, namespace: Any, name: str, function: Callable[..., Arrays]) -> None:
         self.namespace, self.name, self.function = namespace, name, function
         self.linear: Any = None
+        """The derivative in the tensors at `positions`, until PyTorch's graph has it."""
+        self.positions: list[int] = []
 
     def of_some(self, arrays: Sequence[Array], positions: Sequence[int]) -> Callable[..., Any]:
         """Return the function of the tensors at some positions, for transformations."""
@@ -189,7 +186,7 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(call: _Call, *xs: Array) -> Arrays:
-        positions = [i for i, x in enumerate(xs) if x.requires_grad]
+        call.positions = positions = [i for i, x in enumerate(xs) if x.requires_grad]
         values = [x.detach() for x in xs]
         with torch.enable_grad():  # the results show captured tensors that require gradients
             if positions and not any(map(is_in_level, xs)):
@@ -214,15 +211,14 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         *xs, token = ctx.saved_tensors
-        needed = ctx.needs_input_grad[1:]
-        positions = [i for i, each in enumerate(needed) if each]
-        linear = getattr(token, "linear", None)
         given = tuple(map(_cotangent, gradients, ctx.like))
+        needed = [i for i, each in enumerate(ctx.needs_input_grad[1:]) if each]
+        linear = getattr(token, "linear", None)
         if linear is None or torch.is_grad_enabled() or any(map(is_in_level, given)):
-            found = iter(ctx.call.pulled_back(tuple(xs), positions, given))
+            found = dict(zip(needed, ctx.call.pulled_back(tuple(xs), needed, given)))
         else:
-            found = iter(linear.pull(*given))
-        return (None, *(_conjugate(next(found)) if each else None for each in needed))
+            found = dict(zip(ctx.call.positions, linear.pull(*given)))
+        return (None, *(_conjugate(found[i]) if i in needed else None for i in range(len(xs))))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
@@ -243,6 +239,10 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
 
         outs = bridged(namespace, call.name, each, xs)
         return outs, (0,) * len(outs)
+
+
+# PyTorch looks at the signature at each call.
+_Bridge.forward.__dict__["__signature__"] = signature(_Bridge.forward)
 
 
 def _separate(outs: Arrays, xs: Sequence[Array]) -> Arrays:
