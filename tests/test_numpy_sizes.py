@@ -340,6 +340,7 @@ EVERY: dict[str, Callable[[Any, Any, Any], Any]] = {
     "vmap": lambda x, k, xp: vmap.vmap(lambda v, w: v * w, in_axes=(k(1), None), out_axes=k(1), axis_size=k(4))(
         x(M), 2.0
     ),
+    "vmap over one axis": lambda x, k, xp: vmap.vmap(lambda v: v * v, in_axes=k(1))(x(M)),
     "vmap of trees": lambda x, k, xp: vmap.vmap(lambda t: t["a"] + t["b"], in_axes=({"a": k(0), "b": k(1)},))(
         {"a": x(M), "b": x(M.T)}
     ),

@@ -76,6 +76,21 @@ def test_modes_along_several_axes(library: Library) -> None:
         library.assert_equal(mine, wanted)
 
 
+def test_many_equal_values(library: Library) -> None:
+    """Sorts of more than a few values are not stable by chance, and the largest value may be the most common one."""
+    x = np.random.default_rng(0).integers(0, 9, 600)
+    for method in ("average", "dense", "max", "min", "ordinal"):
+        ranks = statistics.rankdata(library.asarray(x), method)
+        expected = scipy.stats.rankdata(x, method).astype(library.to_numpy(ranks).dtype)
+        library.assert_equal(ranks, expected)
+    for most in (-1, 4, 9):
+        y = np.concatenate([x, np.full(200, most)]).astype("float64")
+        for z in (y, np.stack([y, x[0] - y])):
+            found, expected = statistics.mode(library.asarray(z), axis=-1), scipy.stats.mode(z, axis=-1)
+            library.assert_equal(found.mode, np.asarray(expected.mode))
+            library.assert_equal(found.count, np.asarray(expected.count, dtype=np.int64))
+
+
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("name", ["skew", "kurtosis"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

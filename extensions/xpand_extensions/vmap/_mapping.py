@@ -334,7 +334,12 @@ def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def plain_axes(axes: Axes) -> Axes:
     """Convert the NumPy integers in a tree of axes to Python ints."""
-    return axes if type(axes) is int else trees.map(checks.plain_integer, axes)
+    if type(axes) in _PLAIN or (type(axes) is tuple and _PLAIN.issuperset(map(type, axes))):
+        return axes
+    return trees.map(checks.plain_integer, axes)
+
+
+_PLAIN: Final = frozenset((int, type(None)))
 
 
 def placed(function: str, x: Array, position: int) -> Array:

@@ -101,10 +101,10 @@ class _Add:
     def __call__(self, *arrays: Array) -> Array:
         table, values, index = arrays
         if values.size <= 4 * _BLOCK or index.size < 2:
-            return self._at_once(*arrays)
-        return jax.lax.platform_dependent(table, values, index, cpu=self._in_blocks, default=self._at_once)
+            return self._together(*arrays)
+        return jax.lax.platform_dependent(table, values, index, cpu=self._in_blocks, default=self._together)
 
-    def _at_once(self, table: Array, values: Array, index: Array) -> Array:
+    def _together(self, table: Array, values: Array, index: Array) -> Array:
         wide = wide_of(table.dtype)
         return self.rows.added(table.astype(wide), values.astype(wide), index).astype(table.dtype)
 
