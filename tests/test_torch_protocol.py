@@ -1,7 +1,9 @@
 """PyTorch's own code on traced arrays: random numbers, buffers, writes, modes, users' functions, errors."""
 
 import pickle
+import random
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -11,8 +13,8 @@ from torch.func import functional_call
 from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
-from xpand_extensions.autodiff import grad, hessian, jvp, linear_transpose, linearize, value_and_grad, vjp
-from xpand_extensions.control_flow import scan
+from xpand_extensions.autodiff import check_grads, grad, hessian, jvp, linear_transpose, linearize, value_and_grad, vjp
+from xpand_extensions.control_flow import cond, scan
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.tracing import NonlinearError, TracedError
 from xpand_extensions.vmap import vmap
@@ -404,6 +406,134 @@ def test_pushforwards_of_pytorchs_graph() -> None:
     close(jit(pull)(t), pull(t))
 
 
+def test_complex_numbers() -> None:
+    z = torch.view_as_complex(at(3, 2))
+    of = lambda z: (torch.fft.fft(z).abs() ** 2).sum() + torch.addcmul(z, z, z).abs().sum()
+    check_grads(of, (z,), order=2)
+    leaf = z.clone().requires_grad_()
+    of(leaf).backward()
+    close(grad(of)(z).conj().resolve_conj(), leaf.grad)  # PyTorch's gradients are conjugates
+
+
+# Graphs of PyTorch within records of xpand
+
+
+def program(seed: int) -> Callable[..., Any]:
+    """Return a random program of PyTorch's functions and of operators, whose results are used several times."""
+    steps = random.Random(seed)
+    cell = nn.LSTMCell(4, 4).double().requires_grad_(False)
+    functions: list[Callable[[Any, Any], Any]] = [
+        lambda x, y: [F.softplus(x)],
+        lambda x, y: [F.gelu(x)],
+        lambda x, y: [torch.lerp(x, y, 0.3)],
+        lambda x, y: [x * torch.sigmoid(y)],
+        lambda x, y: [x + 1.0],
+        lambda x, y: [x + y],
+        lambda x, y: [torch.tanh(x)],
+        lambda x, y: torch.var_mean(F.silu(x) * y, 1, keepdim=True),
+        lambda x, y: list(cell(x, (x, y))),
+        lambda x, y: [torch.cat(y.chunk(2, 1)[::-1], 1)],
+        lambda x, y: [F.layer_norm(x, (4,)), y.detach() * x],
+    ]
+    chosen = [(steps.choice(functions), steps.random(), steps.random()) for _ in range(12)]
+    kept = [steps.random() for _ in range(4)]
+
+    def run(*xs: Any) -> Any:
+        values = list(xs)
+        for function, i, j in chosen:
+            x, y = values[int(i * len(values))], values[int(j * len(values))]
+            values += [z if z.shape == x.shape else z + torch.zeros_like(x) for z in function(x, y)]
+        return sum((values[int(i * len(values))] ** 2).mean() for i in kept) + values[-1].sum()
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs(seed: int) -> None:
+    run, xs, ts = program(seed), (at(), at() + 0.5), (at() * 2, at() - 1)
+    expected = torch.func.grad(run, (0, 1))(*xs)
+    close(grad(run, (0, 1))(*xs), expected)
+    along = sum((g * t).sum() for g, t in zip(expected, ts))
+    close(linearize(run, *xs)[1](*ts), along)
+    close(jvp(run, xs, ts)[1], along)
+    lanes = tuple(torch.stack([x, t]) for x, t in zip(xs, ts))
+    of_each = [torch.func.grad(run, (0, 1))(*(x[i] for x in lanes)) for i in range(2)]
+    close(vmap(grad(run, (0, 1)))(*lanes), tuple(map(torch.stack, zip(*of_each))))
+    _, pull = vjp(run, *xs)
+    close(vmap(pull)(torch.tensor([1.0, 2.0], dtype=DOUBLE)), tuple(torch.stack([g, 2 * g]) for g in expected))
+    leaves = [x.clone().requires_grad_() for x in xs]
+    total = sum(g.sum() for g in grad(run, (0, 1))(*leaves))
+    close(torch.autograd.grad(total, leaves, allow_unused=True, materialize_grads=True), _second(run, xs))
+    close(grad(lambda *xs: sum(g.sum() for g in grad(run, (0, 1))(*xs)), (0, 1))(*xs), _second(run, xs))
+
+
+def _second(run: Callable[..., Any], xs: Any) -> Any:
+    return torch.func.grad(lambda *xs: sum(g.sum() for g in torch.func.grad(run, (0, 1))(*xs)), (0, 1))(*xs)
+
+
+# Within loops, branches and other transformations
+
+
+def test_modules_in_loops_and_branches() -> None:
+    cell = nn.LSTMCell(4, 5).double().requires_grad_(False)
+    parameters, steps = dict(cell.named_parameters()), at(6, 2, 4)
+    zeros = torch.zeros(2, 5, dtype=DOUBLE)
+
+    def step(parameters: Any, carry: Any, x: Any) -> Any:
+        carry = functional_call(cell, parameters, (x, carry))
+        return carry, carry[0]
+
+    def scanned(parameters: Any) -> Any:
+        return (scan(lambda c, x: step(parameters, c, x), (zeros, zeros), steps)[1] ** 2).sum()
+
+    def unrolled(parameters: Any) -> Any:
+        carry, total = (zeros, zeros), 0.0
+        for x in steps:
+            carry, y = step(parameters, carry, x)
+            total = total + (y**2).sum()
+        return total
+
+    expected = torch.func.grad(unrolled)(parameters)
+    close(grad(scanned)(parameters), expected)
+    close(jit(grad(scanned))(parameters), expected)
+    x = at()
+    chosen = lambda x: cond(x.sum() > 0, lambda x: F.softplus(x).sum(), lambda x: F.gelu(x).sum(), x)
+    expected = torch.func.grad(lambda x: (F.softplus(x) if x.sum() > 0 else F.gelu(x)).sum())(x)
+    close((grad(chosen)(x), jit(grad(chosen))(x)), (expected, expected))
+
+
+def test_maps_of_derivatives() -> None:
+    x = at()
+    of = lambda x: (F.gelu(x) * x.sum()).sum()
+    expected = torch.func.vmap(torch.func.hessian(of))(x)
+    close((vmap(hessian(of))(x), jit(vmap(hessian(of)))(x)), (expected, expected))
+    close(vmap(vmap(grad(F.softplus)))(x), torch.sigmoid(x))
+    total = lambda x: vmap(grad(lambda y: F.softplus(y).sum()))(x).sum()
+    close(grad(total)(x), torch.sigmoid(x) * (1 - torch.sigmoid(x)))
+
+
+def test_threads() -> None:
+    x = at()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda i: grad(lambda x: F.softplus(x * i).sum())(x), range(1, 20)))
+    close(found, [i * torch.sigmoid(x * i) for i in range(1, 20)])
+
+
+def test_hooks_of_modules() -> None:
+    module = nn.Linear(4, 2).double().requires_grad_(False)
+    module.register_forward_hook(lambda module, given, out: out * 2)
+    close(grad(lambda x: module(x).sum())(at()), 2 * module.weight.sum(0).expand(3, 4))
+
+
+def test_default_data_types() -> None:
+    x = at()
+    torch.set_default_dtype(DOUBLE)
+    try:
+        assert jit(lambda x: F.softplus(x) + torch.ones(4))(x).dtype == DOUBLE
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 # Programs
 
 
@@ -516,9 +646,51 @@ def test_data_types_are_pytorchs() -> None:
     close(jit(of)(x, whole), of(x, whole))
 
 
+# Parameters that require gradients
+
+
 def test_value_and_gradient_of_parameters_that_require_gradients() -> None:
     module = nn.Linear(4, 2).double()
     x = at()
     value, found = value_and_grad(lambda p: functional_call(module, p, (x,)).sum())(dict(module.named_parameters()))
     value.backward()
     close(found["weight"].detach(), module.weight.grad)
+
+
+def test_derivatives_of_gradients_by_backward() -> None:
+    module = nn.Sequential(nn.Linear(4, 3), nn.Softplus(), nn.Linear(3, 1)).double()
+    parameters = dict(module.named_parameters())
+    loss = lambda p: functional_call(module, p, (at(),)).square().mean()
+    found = sum((g**2).sum() for g in grad(loss)(parameters).values())
+    theirs = sum((g**2).sum() for g in torch.func.grad(loss)(parameters).values())
+    close(torch.autograd.grad(found, parameters.values()), torch.autograd.grad(theirs, parameters.values()))
+
+
+def saved(function: Callable[[], Any]) -> int:
+    """Return the number of bytes that PyTorch saves for backward."""
+    sizes = {}
+
+    def pack(x: Any) -> Any:
+        sizes[x.untyped_storage().data_ptr()] = x.untyped_storage().nbytes()
+        kept.append(x)  # so that no two tensors have the same memory
+        return x
+
+    kept: list[Any] = []
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda x: x):
+        function()
+    return sum(sizes.values())
+
+
+def test_memory_of_parameters_that_require_gradients() -> None:
+    layers = [layer for _ in range(4) for layer in (nn.Linear(16, 16), nn.Tanh(), nn.LayerNorm(16))]
+    module = nn.Sequential(*layers)
+    x = torch.ones(64, 16)
+    loss = lambda p: functional_call(module, p, (x,)).square().mean()
+    parameters = dict(module.named_parameters())
+    constant = {name: p.detach() for name, p in parameters.items()}
+    theirs = saved(lambda: torch.autograd.grad(loss(parameters), parameters.values()))
+    twice = saved(lambda: torch.autograd.grad(loss(parameters), parameters.values(), create_graph=True))
+    assert saved(lambda: grad(loss)(constant)) <= 1.1 * theirs
+    assert saved(lambda: grad(loss)(parameters)) <= 1.1 * twice
+    with torch.no_grad():
+        assert saved(lambda: grad(loss)(parameters)) <= 1.1 * theirs

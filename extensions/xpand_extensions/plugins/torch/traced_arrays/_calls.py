@@ -244,7 +244,7 @@ class Push(_Derived):
             found: tuple[torch.Tensor, ...] = self.call(*_filled(primals, chosen, given))
             return found
 
-        at = tuple(primals[i] for i in chosen)
+        at = tuple(primals[i].contiguous() for i in chosen)  # tangents get the layout of the values
         with differentiable_attention(self):
             try:
                 outs, moved = torch.func.jvp(of_chosen, at, along)

@@ -9,8 +9,6 @@ from xpand_extensions.tracing._core import Op, TracedArray, TracedError, bind, r
 from xpand_extensions.tracing._reverse import Linearize
 from xpand_extensions.tracing._staging import Staging
 
-from ._segments import mark
-
 
 class Recorded(Linearize):
     """The interpreter that linearizes, unless PyTorch's gradients are switched off.
@@ -33,11 +31,6 @@ class Recorded(Linearize):
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to the values, and record its derivative."""
-        if op.name != "torch":
-            array = self.array
-            for x in args:
-                if type(x) is array and x._graphed is not None:
-                    mark(x._graphed[0])
         if torch.is_grad_enabled():
             if not self.is_around_off or not _is_simple(op):
                 return super().process(op, args, params)

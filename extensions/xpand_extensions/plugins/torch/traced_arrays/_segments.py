@@ -1,7 +1,7 @@
 """Reverse mode of PyTorch's functions on tensors with values: PyTorch's own graph, in segments between records.
 
-Functions in a row form one graph. A result that other operations use as well is differentiated on its own, so no part
-of a graph is evaluated twice. Edges of the graph, not tensors, are stored: the graph stores what it needs.
+Functions in a row form one graph, which is differentiated at once. Edges of the graph, not tensors, are stored: the
+graph stores what it needs.
 """
 
 from collections.abc import Sequence
@@ -12,124 +12,168 @@ import torch
 from torch.autograd.graph import GradientEdge
 
 from xpand_extensions.tracing._batching import Batching
-from xpand_extensions.tracing._core import Aval, LeakedArrayError, TracedArray, TracedError, aval_of, bare, bind
-from xpand_extensions.tracing._fit import zeros
-from xpand_extensions.tracing._tape import ORDER, Node, Opaque, Part
+from xpand_extensions.tracing._core import Aval, LeakedArrayError, TracedArray, TracedError, bare, bind
+from xpand_extensions.tracing._fit import plus, zeros
+from xpand_extensions.tracing._tape import Node, Opaque, Part, Sum
 
 from ._calls import Mapped, Pull, Push, conj, is_floating, repeated
 from ._generators import evaluated
 
 
 class Segment(Opaque):
-    """The results of a call in PyTorch's graph. If the call has one result, this is its tangent, else `Part`s are."""
+    """Calls in one graph of PyTorch. Their results have `Part`s as tangents.
 
-    __slots__ = ("edges", "given", "inputs", "is_part", "maps", "namespace", "uses")
+    An operation joins the segment of its arguments if the other arguments are older than the segment. So all
+    cotangents of its results are known when the segment is differentiated, at once.
+    """
 
-    def __init__(
-        self,
-        namespace: Any,
-        edges: list[Any],
-        outs: Sequence[Any],
-        inputs: list[Any],
-        maps: tuple[Any, ...],
-        given: Any,
-    ) -> None:
-        """Make the record of a call.
+    __slots__ = ("calls", "edges", "is_part", "leaves", "maps", "namespace")
 
-        Args:
-            namespace: The traced namespace.
-            edges: The edges of the results in the graph, None for constant ones.
-            outs: The results.
-            inputs: The tangents of the arguments, with their edges or tensors.
-            maps: The interpreters of the maps whose lanes the graph computes together.
-            given: The call, its arguments, and which of these are differentiated; needed only with maps.
-        """
-        self.order = next(ORDER)
-        self.back, self.pushforward, self.symbolic_zeros = _unused, None, True
-        self.avals = [Aval(x.shape, x.dtype, x.device) for x in outs]
-        self.nodes = [node for node, _ in inputs]
-        self.namespace, self.edges, self.inputs, self.maps, self.given = namespace, edges, inputs, maps, given
+    def __init__(self, namespace: Any, maps: tuple[Any, ...]) -> None:
+        """Start a segment. `maps`: the interpreters of the maps whose lanes the graph computes together."""
+        super().__init__([], [], _unused, None, symbolic_zeros=True)
+        self.avals: list[Any] = []
+        self.nodes: list[Any] = []
+        self.namespace, self.maps = namespace, maps
+        self.edges: list[Any] = []
+        """The edges of the results in the graph, None for constant ones."""
+        self.leaves: dict[Node, tuple[Any, torch.Tensor]] = {}
+        """The value of each argument from outside, and the tensor in the graph, by its tangent."""
         self.is_part = False
-        """Whether PyTorch differentiates arguments of the call."""
-        self.uses = 0
-        """The number of calls that use the results, or more."""
-        self.shape, self.dtype = (outs[0].shape, outs[0].dtype) if len(outs) == 1 else ((), None)
+        """Whether PyTorch differentiates arguments of the call. It is the only one then."""
+        self.calls: list[Any] = []
+        """With maps, the calls: with their arguments, the tangents of these, and the position of the first result."""
 
-    def frontier(self) -> list[tuple[Node, Any]]:
-        """Return the inputs of the segment that ends here."""
-        found = []
-        stack = list(self.inputs)
-        seen = set()
-        while stack:
-            node, edge = stack.pop()
-            if type(edge) is GradientEdge:
-                whole = _whole(node)
-                if whole.uses == 1:
-                    stack += whole.inputs
-                    continue
-                if node in seen:
-                    continue
-                seen.add(node)
-            found.append((node, edge))
-        return found
+    def takes(self, args: Sequence[Any], nodes: Sequence[Any], maps: tuple[Any, ...]) -> bool:
+        """Return whether a call of these arguments can join the segment."""
+        if self.maps != maps:
+            return False
+        for x, node in zip(args, nodes):
+            if node is not None and node.order >= self.order and not self.has(x, node):
+                return False
+        return True
+
+    def has(self, x: Any, node: Any) -> bool:
+        """Return whether an argument is a result of the segment."""
+        own = x._graphed
+        return own is not None and own[0] is node and own[2] is self
+
+    def made(self, node: Any) -> bool:
+        """Return whether a tangent is one of a result of the segment."""
+        return type(node) is Part and node.whole is self
+
+    def leaf(self, node: Node, x: torch.Tensor) -> torch.Tensor:
+        """Return the tensor in the graph for an argument from outside."""
+        known = self.leaves.get(node)
+        if known is not None and known[0] is x:
+            return known[1]
+        tensor = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
+        if known is None:
+            self.leaves[node] = x, tensor
+        else:  # another array with the same tangent
+            copy: Any = Sum(node.shape, node.dtype, [(node, 1)])
+            copy.order = self.order - 1 / (2 + len(self.leaves))  # between the older tangent and the segment
+            node = copy
+            self.leaves[node] = x, tensor
+        self.nodes.append(node)
+        return tensor
+
+    def add(self, trace: Any, x: torch.Tensor, out: Any, edge: Any) -> Any:
+        """Make the array of a result, given its tensor in the graph, its value and its edge."""
+        aval = Aval(out.shape, out.dtype, out.device)
+        self.avals.append(aval)
+        self.edges.append(edge)
+        if edge is None:
+            return out
+        node = Part(aval, self, len(self.edges) - 1)
+        array = trace.array(trace, out, node)
+        array._graphed = node, x, self
+        return array
 
     def pull(self, namespace: Any, ct: Any) -> Any:
-        """Return the contributions of cotangents to the cotangents of the inputs of the segment."""
-        cts = ct if isinstance(ct, list) else [ct]
-        chosen = [i for i, c in enumerate(cts) if c is not None and self.edges[i] is not None]
+        """Return the contributions of cotangents to the cotangents of the arguments."""
+        chosen = [i for i, c in enumerate(ct) if c is not None and self.edges[i] is not None]
         if not chosen:
             return []
-        frontier = self.frontier()
-        along = Along([self.edges[i] for i in chosen], frontier, self.is_part)
-        given = [cts[i] for i in chosen]
+        along = Along(
+            [self.edges[i] for i in chosen], [(node, x) for node, (_, x) in self.leaves.items()], self.is_part
+        )
+        given = [ct[i] for i in chosen]
         if self.maps:
             given = [_over_lanes(c, self.maps) for c in given]
             if any(isinstance(c, TracedArray) for c in given):
-                return self.pulled_again(cts)
+                return self.pulled_again(ct)
         if any(isinstance(c, TracedArray) for c in given):
             found = map(bare, bind(self.namespace.operations["torch"], given, {"call": along}))
-            return list(zip([node for node, _ in frontier], found))
+            return list(zip(self.leaves, found))
         return [
-            (node, of_lanes(namespace, c, self.maps))
-            for (node, _), c in zip(frontier, along.pulled(given))
+            (node, _of_lanes(namespace, c, self.maps))
+            for node, c in zip(self.leaves, along.pulled(given))
             if c is not None
         ]
 
-    def pulled_again(self, cts: Sequence[Any]) -> Any:
-        """Return the contributions to the direct inputs, by a second evaluation of the call."""
-        call, primals, wanted = self.given
-        full = [zeros(self.namespace, aval) if c is None else c for c, aval in zip(cts, self.avals)]
-        full = [c for c, aval in zip(full, self.avals) if is_floating(aval)]
-        again, state = repeated(call)
-        pulled = Pull(again, (*[False] * len(state), *wanted))
-        found = bind(self.namespace.operations["torch"], [*state, *primals, *full], {"call": pulled})
-        return list(zip([node for node, _ in self.inputs], map(bare, found)))
+    def pulled_again(self, ct: Sequence[Any]) -> Any:
+        """Return the contributions to the arguments, by a second evaluation of each call."""
+        op = self.namespace.operations["torch"]
+        cts = {i: c for i, c in enumerate(ct) if c is not None}
+        found = []
+        for call, primals, nodes, wanted, first, count in reversed(self.calls):
+            if not any(i in cts for i in range(first, first + count)):
+                continue
+            given = [
+                cts[i] if i in cts else zeros(self.namespace, self.avals[i])
+                for i in range(first, first + count)
+                if is_floating(self.avals[i])
+            ]
+            again, state = repeated(call)
+            pulled = Pull(again, (*[False] * len(state), *wanted))
+            rest = iter(list(map(bare, bind(op, [*state, *primals, *given], {"call": pulled}))))
+            for node, each in zip(nodes, wanted):
+                if not each:
+                    continue
+                c = next(rest)
+                if self.made(node):
+                    cts[node.position] = plus(cts[node.position], c) if node.position in cts else c
+                else:
+                    found.append((node, c))
+        return found
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
         """Compute the tangents of the results."""
-        pairs = [(node, edge) for node, edge in self.inputs if tangents.get(node) is not None]
-        if not pairs:
-            return None
         if self.maps:
             return self.pushed_again(tangents)
+        pairs = [(node, x) for node, (_, x) in self.leaves.items() if tangents.get(node) is not None]
+        if not pairs:
+            return None
         chosen = [i for i, edge in enumerate(self.edges) if edge is not None]
         across = Across([self.edges[i] for i in chosen], pairs, [self.avals[i] for i in chosen])
         given = [tangents[node] for node, _ in pairs]
         found = iter(list(map(bare, bind(self.namespace.operations["torch"], given, {"call": across}))))
-        moved = [next(found) if edge is not None else None for edge in self.edges]
-        return moved[0] if len(self.edges) == 1 else moved
+        return [next(found) if edge is not None else None for edge in self.edges]
 
     def pushed_again(self, tangents: dict[Node, Any]) -> Any:
-        """Compute the tangents of the results by a second evaluation of the call."""
-        call, primals, wanted = self.given
-        along = iter([tangents.get(node) for node, _ in self.inputs])
-        given = [next(along) if each else None for each in wanted]
-        again, state = repeated(call)
-        pushed = Push(again, (*[False] * len(state), *[t is not None for t in given]))
-        args = [*state, *primals, *(t for t in given if t is not None)]
-        found = iter(list(bind(self.namespace.operations["torch"], args, {"call": pushed}))[len(self.avals) :])
-        moved = [bare(next(found)) if is_floating(aval) else None for aval in self.avals]
-        return moved[0] if len(self.edges) == 1 else moved
+        """Compute the tangents of the results by a second evaluation of each call."""
+        op = self.namespace.operations["torch"]
+        moved: list[Any] = [None] * len(self.edges)
+        for call, primals, nodes, wanted, first, count in self.calls:
+            along = [
+                None
+                if not each
+                else moved[node.position]
+                if type(node) is Part and node.whole is self
+                else tangents.get(node)
+                for node, each in zip(nodes, wanted)
+            ]
+            if all(t is None for t in along):
+                continue
+            again, state = repeated(call)
+            pushed = Push(again, (*[False] * len(state), *[t is not None for t in along]))
+            args = [*state, *primals, *(t for t in along if t is not None)]
+            found = iter(list(map(bare, bind(op, args, {"call": pushed})))[count:])
+            for i in range(first, first + count):
+                if is_floating(self.avals[i]):
+                    moved[i] = next(found)
+        return moved
 
 
 def _over_lanes(x: Any, maps: Sequence[Any]) -> Any:
@@ -139,7 +183,7 @@ def _over_lanes(x: Any, maps: Sequence[Any]) -> Any:
     return x
 
 
-def of_lanes(namespace: Any, x: Any, maps: Sequence[Any]) -> Any:
+def _of_lanes(namespace: Any, x: Any, maps: Sequence[Any]) -> Any:
     """Make the array of one lane from the values of all."""
     for trace in reversed(maps):
         x = namespace.array(trace, x)
@@ -165,10 +209,6 @@ def _without_maps(call: Any, primals: list[Any], wanted: Sequence[bool]) -> tupl
 
 def _unused(*cotangents: Any) -> Any:
     raise AssertionError("a segment has its own pull")
-
-
-def _whole(node: Any) -> Any:
-    return node.whole if type(node) is Part else node
 
 
 class _Linear:
@@ -287,10 +327,11 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
     """Apply a call to tensors with values, and add it to PyTorch's graph. Return None if others trace an argument."""
     maps: tuple[Any, ...] = ()
     given = None
+    nodes = [None if node is None or not is_floating(x) else node for node, x in zip(nodes, primals)]
     for x in primals:
         if isinstance(x, TracedArray):
-            wanted = tuple([node is not None and is_floating(x) for node, x in zip(nodes, primals)])
-            given = call, primals, wanted
+            wanted = tuple([node is not None for node in nodes])
+            given = call, primals, nodes, wanted
             call.watched = True
             call, primals, maps = _without_maps(call, primals, wanted)
             break
@@ -300,21 +341,11 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
     is_recorded = torch.is_grad_enabled()
     # If PyTorch differentiates the arguments or the constants, too, its graph continues to them.
     is_part = is_recorded and _is_differentiated(primals, call.constants())
+    segment = _joined(trace.namespace, args, nodes, maps, is_part)
     primals = list(primals)
-    inputs: list[tuple[Node, Any]] = []
     for i, node in enumerate(nodes):
-        if node is None:
-            continue
-        x = primals[i]
-        own = args[i]._graphed
-        if own is not None and own[0] is node and own[1] is not None and own[2] == maps and not is_part:
-            primals[i] = tensor = own[1]
-            _whole(node).uses += 1
-            inputs.append((node, GradientEdge(tensor.grad_fn, tensor.output_nr)))
-        elif is_floating(x):
-            mark(node)
-            primals[i] = tensor = x.view_as(x) if is_part and x.requires_grad else x.detach().requires_grad_()
-            inputs.append((node, tensor))
+        if node is not None:
+            primals[i] = args[i]._graphed[1] if segment.has(args[i], node) else segment.leaf(node, primals[i])
     if is_recorded:
         made = evaluated(call, *primals)
     else:
@@ -322,26 +353,27 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
             made = evaluated(call, *primals)
     if given is not None:
         given[0].state = call.state
-    edges = [_edge(x) for x in made]
-    outs = made if is_part else tuple([x.detach() for x in made])
-    if maps:
-        outs = tuple([of_lanes(trace.namespace, x, maps) for x in outs])
-    if edges.count(None) == len(edges):
-        return outs
-    segment = Segment(trace.namespace, edges, outs, inputs, maps, given)
-    segment.is_part = is_part
+        segment.calls.append((*given, len(segment.edges), len(made)))
     results = []
-    for i, edge in enumerate(edges):
-        out = outs[i]
-        if edge is None:
-            results.append(out)
-            continue
-        node = segment if len(outs) == 1 else Part(aval_of(out), segment, i)
-        array = trace.array(trace, out, node)
-        if edge is not made[i]:
-            array._graphed = node, None if is_part else made[i], maps
-        results.append(array)
+    for x in made:
+        out = x if is_part else _of_lanes(trace.namespace, x.detach(), maps)
+        results.append(segment.add(trace, x, out, _edge(x)))
     return tuple(results)
+
+
+def _joined(namespace: Any, args: Sequence[Any], nodes: Sequence[Any], maps: tuple[Any, ...], is_part: bool) -> Segment:
+    """Return the segment of a call: that of its arguments, or a new one."""
+    if not is_part:
+        latest = None
+        for x, node in zip(args, nodes):
+            own = x._graphed if node is not None else None
+            if own is not None and own[0] is node and (latest is None or own[2].order > latest.order):
+                latest = own[2]
+        if latest is not None and not latest.is_part and latest.takes(args, nodes, maps):
+            return latest
+    segment = Segment(namespace, maps)
+    segment.is_part = is_part
+    return segment
 
 
 def _is_differentiated(*groups: Sequence[Any]) -> bool:
@@ -356,10 +388,3 @@ def _edge(x: torch.Tensor) -> Any:
     if not x.requires_grad:
         return None
     return x if x.grad_fn is None else GradientEdge(x.grad_fn, x.output_nr)
-
-
-def mark(node: Any) -> None:
-    """Note that a record uses the tangent of a result. Its segment ends there."""
-    whole = _whole(node)
-    if type(whole) is Segment:
-        whole.uses += 2
