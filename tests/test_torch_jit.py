@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings, strategies as st
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tests.test_graph import inputs, programs, run_program
@@ -348,6 +349,9 @@ def test_levels_and_modes_of_pytorch(name: str) -> None:
     torch.testing.assert_close(
         torch.func.grad(lambda x: compiled(x).sum())(x), torch.func.grad(lambda x: formula(x).sum())(x)
     )
+    with forward_ad.dual_level():
+        primal, tangent = forward_ad.unpack_dual(compiled(forward_ad.make_dual(x, torch.ones_like(x))))
+    assert_equal_bits((primal, tangent), torch.func.jvp(formula, (x,), (torch.ones_like(x),)))
     graph = make_fx(compiled)(x)
     torch.testing.assert_close(graph(x + 1.0), formula(x + 1.0))
 

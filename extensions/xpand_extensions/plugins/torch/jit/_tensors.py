@@ -26,6 +26,7 @@ def signature(leaves: Sequence[Any]) -> Hashable:
         torch.get_default_device() if private.count_function_modes() else None,
         private.count_modes(),
         private.are_levels_active(),
+        private.in_forward_mode(),
         _is_autocast(leaves),
         *tensors,
     )
@@ -36,8 +37,9 @@ def are_plain(arrays: Sequence[Any]) -> bool:
     takes part.
     """
     tensors = [x for x in arrays if type(x) not in NUMBERS]
-    is_observed = private.count_modes() or private.are_levels_active() or _is_autocast(tensors)
-    return not is_observed and all(type(x) in _PLAIN for x in tensors)
+    if private.count_modes() or private.are_levels_active() or private.in_forward_mode() or _is_autocast(tensors):
+        return False
+    return all(type(x) in _PLAIN for x in tensors)
 
 
 def _is_autocast(tensors: Sequence[Any]) -> bool:
