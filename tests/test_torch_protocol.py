@@ -548,6 +548,14 @@ def test_programs_are_pickled() -> None:
     close(pickle.loads(pickle.dumps(graph)).run(at())[0], F.softplus(at()))
 
 
+def test_pullbacks_through_pytorchs_graph_cannot_be_pickled() -> None:
+    _, pull = vjp(F.softplus, at())
+    with pytest.raises(TypeError, match=r"PyTorch's graph.*grad\(f\)"):
+        pickle.dumps(pull)
+    _, pull = vjp(torch.sin, at())
+    close(pickle.loads(pickle.dumps(pull))(at()), pull(at()))
+
+
 def test_values_of_programs_are_those_of_each_call() -> None:
     w = at()
     compiled = jit(lambda x: F.softplus(x * w))

@@ -220,6 +220,12 @@ class _Linear:
     count = 0
     result: Any = None
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "pickle: a pullback or pushforward through PyTorch's own functions contains PyTorch's graph, which can't "
+            "be pickled or copied; pickle the transformed function, such as `grad(f)`, or the arrays instead"
+        )
+
     def constants(self) -> list[torch.Tensor]:
         """Return nothing: the graph isn't an argument."""
         return []
