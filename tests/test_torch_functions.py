@@ -16,8 +16,10 @@ Function = Callable[..., Any]
 
 LANES = 3
 
-pytestmark = pytest.mark.filterwarnings("ignore:There is a performance drop")
-"""PyTorch warns where it applies a function to one lane after another."""
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:There is a performance drop"),  # PyTorch computes one lane after another
+    pytest.mark.filterwarnings("ignore:Casting complex values"),
+]
 
 
 class Case(NamedTuple):
@@ -364,7 +366,8 @@ def assert_alike(found: Any, expected: Any) -> None:
     for x, y in zip(ours, theirs):
         assert type(x) is type(y)
         if isinstance(y, torch.Tensor):
-            torch.testing.assert_close(x, y, rtol=1e-6 if y.dtype == torch.float32 else 1e-9, atol=1e-7, equal_nan=True)
+            rtol = 1e-5 if y.dtype in (torch.float32, torch.complex64) else 1e-9
+            torch.testing.assert_close(x, y, rtol=rtol, atol=max(rtol, 1e-7), equal_nan=True)
         else:
             assert x == y
 
@@ -484,3 +487,19 @@ def test_derivatives(name: str) -> None:
             except Exception as error:
                 error.add_note(f"in {transformation}")
                 raise
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_other_data_types(name: str) -> None:
+    case = CASES[name]
+    for dtype in (torch.int64, torch.bool, torch.complex64, torch.float32, torch.int32):
+        arrays = [(3 * x).to(dtype) for x in case.arrays(0)]
+        try:
+            expected = case.function(*arrays)
+        except (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError):
+            continue  # PyTorch has none
+        if case.has_program:
+            assert_alike(jit(case.function)(*arrays), expected)
+        if case.has_lanes:
+            lanes = [x[None] for x in arrays]
+            assert_alike(vmap(case.function)(*lanes), torch.func.vmap(case.function)(*lanes))

@@ -37,7 +37,8 @@ def _to(xp: Any, input: Any, *given: Any, dtype: Any = None, device: Any = None,
     )
     if is_moved:
         input = input.to_device(device)
-    return _converted(xp, input, dtype or input.dtype, copy and not is_moved)
+    found = _converted(xp, input, dtype or input.dtype, copy and not is_moved)
+    return input.to(dtype) if found is NotImplemented and device is not None else found
 
 
 @known(_T.type_as)
