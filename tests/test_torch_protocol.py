@@ -1,5 +1,6 @@
 """PyTorch's own code on traced arrays: random numbers, buffers, writes, modes, users' functions, errors."""
 
+import math
 import pickle
 import random
 from collections.abc import Callable
@@ -266,6 +267,21 @@ def test_writes(name: str) -> None:
 def test_writes_that_are_errors(write: Callable[[Any], Any], match: str) -> None:
     with pytest.raises(TracedError, match=match):
         grad(lambda x: (y := x * 1.0, write(y), y.sum())[2])(at())
+
+
+def test_functions_that_fill_arrays() -> None:
+    x = at()
+    close(grad(lambda x: (nn.init.constant_(torch.empty_like(x), 2.0) * x).sum())(x), torch.full_like(x, 2.0))
+    close(grad(lambda x: torch.zeros_like(x).fill_(x.sum()).sum())(x), torch.full_like(x, 12.0))
+
+
+def test_lines_have_derivatives() -> None:
+    weights = torch.tensor([1.0, 2.0, 4.0])
+    line = lambda x: (torch.linspace(x[0], x[1], 3) * weights).sum()
+    close(grad(line)(torch.tensor([0.5, 3.0])), torch.tensor([2.0, 5.0]))
+    logarithmic = lambda x: torch.logspace(0.0, x, 3, base=2.0)
+    close(jit(logarithmic)(torch.tensor(2.0)), torch.logspace(0.0, 2.0, 3, base=2.0))
+    close(jvp(logarithmic, (torch.tensor(2.0),), (torch.tensor(1.0),))[1], torch.tensor([0.0, 1.0, 4.0]) * math.log(2))
 
 
 # Modes

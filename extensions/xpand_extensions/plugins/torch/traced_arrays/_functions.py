@@ -96,6 +96,9 @@ def _on_copy(method: Any) -> Any:
 
 def _written_by(method: Any, args: Any, kwargs: Any) -> Any:
     """Apply a method or an operator that writes into its array."""
+    if not args:  # functions of `torch.nn.init` pass their arguments by name
+        first = next(iter(kwargs))
+        args, kwargs = (kwargs[first],), {key: x for key, x in kwargs.items() if key != first}
     target, name = args[0], method.__name__
     _check_traced(target, name)
     namespace = type(target)._namespace

@@ -124,6 +124,35 @@ def _new_tensor(xp: Any, input: Any, data: Any, *, dtype: Any = None, device: An
     return xp.asarray(data, dtype=dtype or input.dtype, device=device or input.device)
 
 
+def _line(
+    xp: Any,
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    layout: Any = None,
+    requires_grad: bool = False,
+) -> Any:
+    """Return numbers at equal distances, whose derivatives PyTorch would drop."""
+    given = [x for x in (start, end) if isinstance(x, torch.Tensor)]
+    dtype = dtype or torch.get_default_dtype()
+    fractions = torch.linspace(0.0, 1.0, steps, dtype=dtype, device=device or given[0].device)
+    start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else x for x in (start, end))
+    return xp.where(
+        fractions < 1, start + (end - start) * xp.wrap(fractions), end * xp.wrap(torch.ones_like(fractions))
+    )
+
+
+known(torch.linspace)(_line)
+
+
+@known(torch.logspace)
+def _logspace(xp: Any, start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Any:
+    return base ** _line(xp, start, end, steps, **options)
+
+
 # Writes of whole arrays
 
 
