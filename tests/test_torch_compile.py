@@ -271,8 +271,17 @@ REFUSED: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("function", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_is_refused(function: Any, message: str) -> None:
-    with pytest.raises(torch._dynamo.exc.Unsupported, match=message):
+    with pytest.raises(torch._dynamo.exc.TorchDynamoException, match=message):
         compiled(function, X.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("name", ["vmap of custom_vjp", "grad of custom_linear_solve", "grad of an endless loop"])
+def test_what_is_refused_in_parts_of_a_program(name: str) -> None:
+    """Without fullgraph=True, PyTorch would compile xpand's own tracing piece by piece, for minutes."""
+    function, message = REFUSED[name]
+    torch.compiler.reset()
+    with pytest.raises(torch._dynamo.exc.TorchDynamoException, match=message):
+        torch.compile(function, backend="eager")(X)
 
 
 def test_nothing_of_xpands_tracing_is_traced() -> None:

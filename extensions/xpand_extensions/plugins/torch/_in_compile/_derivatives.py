@@ -6,13 +6,12 @@ from typing import Any, NoReturn, TypeAlias
 import torch
 import torch.utils.checkpoint
 
-from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from xpand_extensions.generic import autodiff
 
-from ._replaced import INSTEAD, in_place_of
+from ._replaced import INSTEAD, in_place_of, refuse
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -26,6 +25,11 @@ def is_floating(x: Array) -> bool:
 def conjugated(x: Array) -> Array:
     """Convert between PyTorch's and JAX's conventions for the gradients of complex functions."""
     return torch.conj(x).resolve_conj() if x.is_complex() else x
+
+
+def with_aux(function: Function) -> Function:
+    """Make a function return empty auxiliary data, too."""
+    return lambda *xs: (function(*xs), ())
 
 
 @in_place_of(autodiff.jvp)
@@ -107,7 +111,7 @@ def linear_transpose(function: Function, /, *primals: Array) -> Function:
     nonlinear: list[bool] = []
 
     def derivative(*xs: Array) -> tuple[Arrays, Arrays]:
-        outs, pull, _ = vjp(lambda *given: (function(*given), ()), *xs, has_aux=True)
+        outs, pull, _ = vjp(with_aux(function), *xs, has_aux=True)
         back = pull(*map(torch.ones_like, outs))
         nonlinear.extend([bool(x.requires_grad) for x in back])
         return back, ()
@@ -116,13 +120,13 @@ def linear_transpose(function: Function, /, *primals: Array) -> Function:
         vjp(derivative, *zeros, has_aux=True)
     if any(nonlinear):
         raise TypeError("linear_transpose: the function is not linear: its derivative depends on where it is taken")
-    pull: Function = vjp(lambda *given: (function(*given), ()), *zeros, has_aux=True)[1]
+    pull: Function = vjp(with_aux(function), *zeros, has_aux=True)[1]
     return pull
 
 
 @in_place_of(autodiff.residuals)
 def residuals(function: Function, /, *specs: Any) -> NoReturn:
-    raise UnsupportedError(
+    refuse(
         "vjp, linearize, linear_transpose: inside torch.compile, the functions that they return can't be arguments or "
         f"results of transformations, or be carried through loops; call them, and use the results, or {INSTEAD}"
     )
@@ -141,11 +145,10 @@ def checkpoint(
         return function
     check_no_offload(policy)
 
-    def checkpointed(*xs: Array) -> Arrays:
-        found: Arrays = function(*xs)  # it stores the structure of its results, which torch.compile forbids inside
+    def checkpointed(*xs: Array) -> Any:
+        found = function(*xs)  # it stores the structure of its results, which torch.compile forbids inside
         if private.are_levels_active():  # torch.func doesn't support checkpoints
             return found
-        again: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
-        return again
+        return torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
 
     return checkpointed

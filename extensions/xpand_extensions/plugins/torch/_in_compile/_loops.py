@@ -9,7 +9,6 @@ from typing import Any, Final
 
 import torch
 
-from xpand import UnsupportedError
 from xpand.extend import LibraryArray as Array
 from xpand.torch import _private as private
 from xpand_extensions.control_flow._checkpointed import counted as limited, selected
@@ -18,7 +17,7 @@ from xpand_extensions.generic.control_flow._loops import counted, cut, looped, s
 from xpand_extensions.vmap import _names as names
 
 from ._derivatives import Arrays, Function
-from ._replaced import INSTEAD, in_place_of
+from ._replaced import INSTEAD, in_place_of, refuse
 
 _MAX_STEPS: Final = 1000
 """The largest number of steps that are unrolled. torch.compile takes about 35 ms for each."""
@@ -108,7 +107,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
 
 def _check_length(name: str, length: int) -> None:
     if length > _MAX_STEPS:
-        raise UnsupportedError(
+        refuse(
             f"{name}: torch.compile unrolls loops of at most {_MAX_STEPS} steps, got {length}; write a `while_loop`, "
             "or compile by `xpand_extensions.jit.jit` in place of torch.compile"
         )
@@ -129,11 +128,11 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
 
 
 def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
-    if bounded:
-        return True, True
-    raise UnsupportedError(
-        f"while_loop: inside torch.compile, loops without a bound can't be transformed; give max_iter, or {INSTEAD}"
-    )
+    if not bounded:
+        refuse(
+            f"while_loop: inside torch.compile, loops without a bound can't be transformed; give max_iter, or {INSTEAD}"
+        )
+    return True, True
 
 
 def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:

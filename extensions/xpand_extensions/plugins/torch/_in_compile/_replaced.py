@@ -1,10 +1,10 @@
 """The replacement of generic implementations while torch.compile traces."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NoReturn, TypeVar
 
 from xpand import UnsupportedError
-from xpand.extend import trace_instead
+from xpand.extend import trace_instead, untraced
 from xpand.torch import _private as private
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -27,8 +27,18 @@ def check_no_levels(name: str, what: str) -> None:
 
     torch.compile ignores custom derivatives inside torch.func, without an error.
 
-    Raises:
-        UnsupportedError: One is; `what` describes what it can't transform.
+    Args:
+        name: The function that is called, for errors.
+        what: What can't be transformed, for errors.
     """
     if private.are_levels_active():
-        raise UnsupportedError(f"{name}: inside torch.compile, {what} can't be transformed; {INSTEAD}")
+        refuse(f"{name}: inside torch.compile, {what} can't be transformed; {INSTEAD}")
+
+
+@untraced
+def refuse(message: str) -> NoReturn:
+    """Raise an error also without fullgraph=True, where torch.compile would compile xpand's own tracing piece by piece.
+
+    torch.compile calls this function. It handles errors of functions that it traces.
+    """
+    raise UnsupportedError(message)

@@ -10,8 +10,8 @@ from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 from xpand_extensions.generic import autodiff, vmap
 
-from ._derivatives import Arrays, Function, conjugated, is_floating, linearize, vjp
-from ._replaced import check_no_levels, in_place_of
+from ._derivatives import Arrays, Function, conjugated, is_floating, linearize, vjp, with_aux
+from ._replaced import check_no_levels, in_place_of, refuse
 
 
 class _Custom:
@@ -26,21 +26,20 @@ class _Custom:
     def defjvp(self, rule: Function, symbolic_zeros: bool) -> None:
         """Store the rule, whose tangents are None for arrays that are not differentiated."""
 
-        def apply(perturbed: Sequence[bool], xs: Arrays) -> Arrays:
+        def apply(perturbed: Sequence[bool], xs: Arrays) -> Any:
             fixed = tuple([x.detach() for x in xs])
             outs, along = rule(fixed, [x if each else None for x, each in zip(fixed, perturbed)])
             self._check_captured((*outs, *along))
             # The rule is linear in its tangents, so its derivative in them is that of the function.
             along = rule(fixed, [x if each else None for x, each in zip(xs, perturbed)])[1]
-            found: Arrays = _Attached.apply(*outs, *along)
-            return found
+            return _Attached.apply(*outs, *along)
 
         self.apply = apply
 
     def defvjp(self, forward: Function, backward: Function, symbolic_zeros: bool) -> None:
         """Store the rule."""
 
-        def apply(perturbed: Sequence[bool], xs: Arrays) -> Arrays:
+        def apply(perturbed: Sequence[bool], xs: Arrays) -> Any:
             self._check_captured(self.function(*[x.detach() for x in xs]))
             pull = lambda residuals, cotangents: backward(perturbed, residuals, cotangents)
             return _ruled(lambda *xs: forward(perturbed, *xs), pull, xs)
@@ -50,17 +49,16 @@ class _Custom:
     def _check_captured(self, arrays: Arrays) -> None:
         """Check that results for constant arguments do not require gradients."""
         if any(x.requires_grad for x in arrays):
-            raise TypeError(
+            refuse(
                 f"{self.name}: inside torch.compile, a captured array that requires gradients would lose its "
                 "derivative; pass it as an argument"
             )
 
-    def __call__(self, *xs: Array) -> Arrays:
+    def __call__(self, *xs: Array) -> Any:
         """Call the function."""
         check_no_levels(self.name, "functions with derivatives of their own")
         perturbed = tuple([torch.is_grad_enabled() and bool(x.requires_grad) for x in xs])
-        found: Arrays = self.apply(perturbed, xs) if any(perturbed) else self.function(*xs)
-        return found
+        return self.apply(perturbed, xs) if any(perturbed) else self.function(*xs)
 
 
 class _Attached(torch.autograd.Function):  # type: ignore[misc]
@@ -87,7 +85,7 @@ def custom_vjp(function: Function, /, **options: Any) -> _Custom:
     return _Custom("custom_vjp", function)
 
 
-def _ruled(forward: Function, backward: Function, xs: Arrays) -> Arrays:
+def _ruled(forward: Function, backward: Function, xs: Arrays) -> Any:
     """Call a function with a derivative in JAX's convention.
 
     Args:
@@ -99,8 +97,7 @@ def _ruled(forward: Function, backward: Function, xs: Arrays) -> Arrays:
     with torch.no_grad():
         outs, residuals = forward(*xs)
         backward(residuals, tuple(map(torch.zeros_like, outs)))
-    found: Arrays = _Ruled.apply(forward, backward, *xs)
-    return found
+    return _Ruled.apply(forward, backward, *xs)
 
 
 class _Ruled(torch.autograd.Function):  # type: ignore[misc]
@@ -126,17 +123,11 @@ class _Ruled(torch.autograd.Function):  # type: ignore[misc]
         return (None, None, *[None if x is None or not is_floating(x) else conjugated(x) for x in back])
 
 
-def _derivative(function: Function, xs: Arrays) -> Function:
-    push: Function = linearize(lambda *xs: (function(*xs), ()), *xs, has_aux=True)[1]
-    return push
-
-
-def _transpose(function: Function, rows: Sequence[ArraySpec], is_checked: bool) -> Function:
-    pull: Function = vjp(lambda *xs: (function(*xs), ()), *[x.zeros() for x in rows], has_aux=True)[1]
-    return pull
-
-
-_CALCULUS: Final = Calculus(_derivative, _transpose, lambda x: x)
+_CALCULUS: Final = Calculus(
+    linearize=lambda function, xs: linearize(with_aux(function), *xs, has_aux=True)[1],
+    transpose=lambda function, rows, _: vjp(with_aux(function), *[x.zeros() for x in rows], has_aux=True)[1],
+    wrap=lambda x: x,
+)
 
 
 @in_place_of(autodiff.custom_linear_solve)
@@ -189,11 +180,10 @@ class _CustomVmap:
     def def_vmap(self, rule: Function) -> None:
         """Do nothing: the rule is not called."""
 
-    def __call__(self, *xs: Array) -> Arrays:
+    def __call__(self, *xs: Array) -> Any:
         """Call the function, which nothing maps."""
         check_no_levels("custom_vmap", "functions with rules of their own")
-        found: Arrays = self.function(*xs)
-        return found
+        return self.function(*xs)
 
 
 @in_place_of(vmap.custom_vmap)
