@@ -22,11 +22,13 @@ from xpand.extend import LibraryArray as Array
 
 from ..._captures import with_own_cells
 from ..._dispatch import operation_at
+from ...extend._applied import Ruled
 from ...tracing import traced_namespace
 from ...tracing._batching import batched_all
 from ...tracing._core import Op, TracedArray, bare, bind, uses_outer
 from ...tracing._forward import jvp
 from ...tracing._reverse import linearize
+from ._in_compile import _rules
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -290,11 +292,14 @@ def ruled(operation: Any, implementation: Callable[..., Any]) -> Callable[..., A
 
     Its arrays may be anywhere among the arguments, and its result may be a tuple of arrays.
     """
+    compiled = implementation if operation.rules is None else Ruled(operation.rules, implementation, _rules, _rules)
 
     @wraps(implementation)
     def call(*args: Any, **options: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling():
+            return compiled(*args, **options)
         leaves, structure = trees.flatten((args, options))
-        if torch.compiler.is_dynamo_compiling() or not any(map(is_differentiated, leaves)):
+        if not any(map(is_differentiated, leaves)):
             return implementation(*args, **options)
         make: Any = None
 
