@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 import torch
 
-from xpand_extensions.tracing._core import TracedArray
+from xpand_extensions.tracing._core import EVALUATION, TracedArray
 
 from .._interpreters import Recorded
 
@@ -96,7 +96,7 @@ def is_recorded(*arrays: Any) -> bool:
     return all(
         isinstance(x._trace, Recorded) and not isinstance(x._value, TracedArray)
         for x in arrays
-        if isinstance(x, TracedArray)
+        if isinstance(x, TracedArray) and x._trace is not EVALUATION
     )
 
 
