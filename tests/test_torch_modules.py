@@ -182,7 +182,7 @@ def test_derivatives_along_a_gradient(name: str) -> None:
 @pytest.mark.parametrize("name", ["Linear", "Sequential", "LayerNorm", "LSTMCell", "PReLU", "MSELoss"])
 def test_hessians(name: str) -> None:
     problem = Problem(name)
-    # torch.func.hessian is wrong for layer_norm: its weights and arguments.
+    # torch.func.hessian is wrong for "Sequential": in the block of the weights of both layers before and in LayerNorm.
     expected = torch.func.jacrev(torch.func.grad(problem.loss))(problem.parameters, problem.arrays)
     assert_close(hessian(problem.loss)(problem.parameters, problem.arrays), expected)
 
