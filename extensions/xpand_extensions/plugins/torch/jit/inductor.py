@@ -92,10 +92,11 @@ class Inductor(Backend):
             return None
         given = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
         function = program(given, [step_of(equation, self) for equation in graph.equations])
+        layout = _layout_of(graph)
         made: dict[Hashable, Callable[..., Any]] = {}
 
         def run(*arrays: Any) -> Any:
-            key = tuple([(x.stride(), x.is_neg(), x.is_conj(), x.requires_grad) for x in arrays])
+            key = layout(*arrays)
             found = made.get(key)
             if found is None:
                 found = made.setdefault(key, _compiled(function, arrays))
@@ -112,6 +113,21 @@ BACKEND: Final = Inductor()
 
 _LOCK: Final = RLock()
 """Held while compiling: `torch.compile` works in one thread at a time."""
+
+
+def _layout_of(graph: Graph) -> Callable[..., Hashable]:
+    """Make a function that returns all that differs between arrays of one type and matters to compiled code.
+
+    The key of the program determines whether gradients are required, and constants do not change.
+    """
+    isdtype, parts = graph.namespace.base.isdtype, []
+    for i, x in enumerate(graph.inputs):
+        parts += [f"x{i}.stride(), "] if x.shape else []
+        parts += [f"x{i}.is_neg(), "] if isdtype(x.dtype, ("real floating", "complex floating")) else []
+        parts += [f"x{i}.is_conj(), "] if isdtype(x.dtype, "complex floating") else []
+    names = "".join(f"x{i}, " for i in range(len(graph.inputs)))
+    layout: Callable[..., Hashable] = eval(f"lambda {names}*constants: ({''.join(parts)})")
+    return layout
 
 
 def _compiled(function: Callable[..., Any], arrays: Sequence[Any]) -> Callable[..., Any]:
