@@ -20,11 +20,11 @@ from xpand import UnsupportedError
 from xpand.torch import _private as private
 
 from ....tracing._backend import Backend, Direct
-from ....tracing._compile import program, step_of
+from ....tracing._compile import Step, program, step_of
 from ....tracing._creation import CREATION
 from ....tracing._facades import FacadeOp
 from ....tracing._functions import FUNCTIONS
-from ....tracing._graph import Equation, Graph, graphs_within
+from ....tracing._graph import Equation, Graph, Variable, graphs_within
 from ....tracing._keys import ARRAY
 from . import _direct, _tensors
 
@@ -91,7 +91,8 @@ class Inductor(Backend):
         if len(graph.equations) < (2 if largest > _LARGE else LEAST):
             return None
         given = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
-        function = program(given, [step_of(equation, self) for equation in graph.equations])
+        filled = [_filling(x, value) for x, value in graph.constants.items() if _is_uniform(value)]
+        function = program(given, [*filled, *(step_of(equation, self) for equation in graph.equations)])
         layout = _layout_of(graph)
         made: dict[Hashable, Callable[..., Any]] = {}
 
@@ -113,6 +114,20 @@ BACKEND: Final = Inductor()
 
 _LOCK: Final = RLock()
 """Held while compiling: `torch.compile` works in one thread at a time."""
+
+
+def _is_uniform(x: Any) -> bool:
+    """Return whether all elements of a constant are the same number. TorchInductor need not read it."""
+    if not 0 < x.numel() <= _LARGE or not (x.dtype.is_floating_point or x.dtype in (torch.int32, torch.int64)):
+        return False
+    is_uniform = bool(torch.all(x == x.flatten()[0]))
+    return is_uniform and not bool(torch.any(torch.signbit(x) & (x == 0)))
+
+
+def _filling(variable: Variable, x: Any) -> Step:
+    """Return the step that makes a constant of one number, in place of the argument."""
+    options = {"dtype": x.dtype, "device": x.device}
+    return Step(torch.full, [tuple(x.shape), x.flatten()[0].item()], options, [variable], False)
 
 
 def _layout_of(graph: Graph) -> Callable[..., Hashable]:
