@@ -3,18 +3,23 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from xpand_extensions.autodiff import grad, hessian
+from xpand_extensions.autodiff import custom_linear_solve, custom_vjp, grad, hessian
+from xpand_extensions.control_flow import scan
 from xpand_extensions.vmap import vmap
 
 from ._measure import Budget, Call, Row
 
 TOPIC: Final = "derivatives of PyTorch programs"
 MODULES: Final = "gradients of PyTorch modules"
+BACKWARD: Final = "backward through functions of xpand"
 SMALL: Final[dict[str, int]] = {"links": 2, "size": 2}
 """The sizes with which the tests run every row."""
 
 _OPERATIONS: Final = "an operation takes 12 µs in Python: its traced array is a tensor, which takes 1.5 µs to make"
 _CALLS: Final = "each of PyTorch's functions takes 15 to 20 µs in Python, and 9 µs in `torch.func`"
+_RULES: Final = "a call searches the rule for captured arrays and linearizes it, in 0.2 ms of Python"
+_BLOCKS: Final = "long loops save the carry of blocks only, and compute each step twice"
+_SOLUTION: Final = "PyTorch differentiates the formula, xpand the equation of any solver"
 _LANES: Final = "each operation has a rule for lanes in Python, which takes as long as PyTorch's on few numbers"
 
 
@@ -24,6 +29,7 @@ def rows(links: int = 50, size: int = 64) -> Iterator[Row]:
     torch.set_num_threads(1)
     yield from _operations(links)
     yield from _modules(size)
+    yield from _backward(links, size)
 
 
 def _operations(links: int) -> Iterator[Row]:
@@ -82,6 +88,44 @@ def _modules(size: int) -> Iterator[Row]:
     )
     theirs = {"torch.func": Call(theirs_of_each, parameters, x)}
     yield Row(MODULES, "a perceptron, for each sample", Call(ours, parameters, x), theirs, Budget(1.3), _LANES)
+
+
+def _backward(links: int, size: int) -> Iterator[Row]:
+    """Measure PyTorch's own derivatives of xpand's functions."""
+    import torch
+
+    class Sine(torch.autograd.Function):  # type: ignore[misc]
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return torch.sin(x)
+
+        @staticmethod
+        def backward(ctx: Any, gradient: Any) -> Any:
+            return gradient * torch.cos(ctx.saved_tensors[0])
+
+    ruled = custom_vjp(torch.sin)
+    ruled.defvjp(lambda x: (torch.sin(x), torch.cos(x)), lambda slope, ct: (ct * slope,))
+    steps = 8 * links
+
+    def looped(x: Any) -> Any:
+        for _ in range(steps):
+            x = torch.sin(x) * 1.01
+        return x
+
+    x = torch.linspace(0.1, 0.4, size * size, dtype=torch.float64, requires_grad=True)
+    diagonal = torch.linspace(1.0, 2.0, size * size, dtype=torch.float64)
+    pairs: tuple[tuple[str, Callable[..., Any], Callable[..., Any], float, str], ...] = (
+        ("a custom rule", ruled, Sine.apply, 8.0, _RULES),
+        (f"a scan of {steps} steps", lambda x: scan(lambda c, _: (torch.sin(c) * 1.01, None), x, None, length=steps)[0],
+         looped, 2.5, _BLOCKS),
+        ("a solution", lambda x: custom_linear_solve(
+            lambda v: v * (diagonal + x), x, solve=lambda b: b / (diagonal + x), symmetric=True
+        ), lambda x: x / (diagonal + x), 20.0, _SOLUTION),
+    )  # fmt: skip
+    for name, ours, theirs, limit, reason in pairs:
+        calls = [Call(lambda f: f(x).sum().backward(), f) for f in (ours, theirs)]
+        yield Row(BACKWARD, name, calls[0], {"PyTorch": calls[1]}, Budget(limit), reason)
 
 
 def _loss(module: Any) -> Callable[..., Any]:
