@@ -41,11 +41,30 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         methods[name] = _promoting(methods[name])
     namespace.linearizer, namespace.stager = Recorded, Staged
     namespace.operations["stop_gradient"].function = torch.Tensor.detach
+    for name in ("empty_like", "ones_like", "zeros_like"):
+        setattr(namespace, name, _of_own_class(namespace, getattr(namespace, name)))
     traced_apply()
     return type("TracedArray", (base, torch.Tensor), methods)
 
 
 trace_instead(torch_function, compiled)
+
+
+def _of_own_class(namespace: Any, create: Callable[..., Any]) -> Callable[..., Any]:
+    """Make arrays like others distributed over processes as these are: PyTorch doesn't combine both kinds."""
+    native = getattr(torch, create.__name__)
+
+    @functools.wraps(create)
+    def created(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+        value = x
+        while isinstance(value, TracedArray):
+            value = value._value
+        if type(value) is torch.Tensor or not isinstance(value, torch.Tensor) or value.shape != x.shape:
+            return create(x, dtype=dtype, device=device)
+        return namespace.wrap(native(value.detach(), dtype=dtype, device=device))
+
+    return created
+
 
 _PROMOTING: Final = [
     f"__{reflected}{name}__"
