@@ -29,7 +29,7 @@ def check_no_levels(name: str, what: str) -> None:
 
     Args:
         name: The function that is called, for errors.
-        what: What can't be transformed, for errors.
+        what: A description of the functions that can't be transformed, for errors.
     """
     if private.are_levels_active():
         refuse(f"{name}: inside torch.compile, {what} can't be transformed; {INSTEAD}")
