@@ -9,8 +9,6 @@ from xpand_extensions.tracing._core import bind
 
 from ._table import Known, arithmetic, both, is_floating, is_traced, known
 
-_T: Final = torch.Tensor
-
 
 def _positive(xp: Any, out: Any, x: Any) -> Any:
     return xp.astype(out > 0, out.dtype)

@@ -6,8 +6,6 @@ import torch
 
 from ._table import Known, arithmetic, both, is_floating
 
-_T: Final = torch.Tensor
-
 
 def _axes(dim: Any) -> Any:
     """Return axes as the standard takes them. PyTorch reduces all axes for an empty list."""
