@@ -95,13 +95,15 @@ def differentiable(op: Op) -> Callable[..., Any]:
                 or forward_ad.unpack_dual(x)[1] is not None
             ):
                 apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
-                return bridged(op.namespace, op.name, apply, args)
+                return bridged(op.namespace, op.name, apply, args, params if op.name == "custom_vjp" else None)
         return function(*args, **params)
 
     return call
 
 
-def bridged(namespace: Any, name: str, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
+def bridged(
+    namespace: Any, name: str, function: Callable[..., Arrays], args: Sequence[Any], rule: dict[str, Any] | None = None
+) -> Arrays:
     """Call a function of arrays; PyTorch differentiates it as xpand does.
 
     Args:
@@ -109,6 +111,7 @@ def bridged(namespace: Any, name: str, function: Callable[..., Arrays], args: Se
         name: The name of the operation, for errors.
         function: Takes arrays, also traced ones, and returns a tuple of arrays. It captures no differentiated arrays.
         args: The arguments of the function.
+        rule: The parameters of a `custom_vjp`, whose rule is faster without tracing.
     """
     tensors = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
 
@@ -118,7 +121,7 @@ def bridged(namespace: Any, name: str, function: Callable[..., Arrays], args: Se
             given[i] = x
         return function(*given)
 
-    found: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors), *[args[i] for i in tensors])
+    found: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors, rule), *[args[i] for i in tensors])
     return found
 
 
@@ -144,8 +147,8 @@ def by_rules(path: str) -> Callable[[F], F]:
 class _Call:
     """A call of a function of tensors, and its derivatives."""
 
-    def __init__(self, namespace: Any, name: str, function: Callable[..., Arrays]) -> None:
-        self.namespace, self.name, self.function = namespace, name, function
+    def __init__(self, namespace: Any, name: str, function: Callable[..., Arrays], rule: dict[str, Any] | None) -> None:
+        self.namespace, self.name, self.function, self.rule = namespace, name, function, rule
         self.linear: Any = None
         """The derivative in the tensors at `positions`, until PyTorch's graph has it."""
         self.positions: list[int] = []
@@ -163,6 +166,11 @@ class _Call:
 
     def linearized(self, arrays: Sequence[Array], positions: Sequence[int]) -> tuple[Arrays, Any]:
         """Return the results, and the derivative in the tensors at some positions."""
+        if self.rule is not None and all(type(x) is torch.Tensor for x in arrays):
+            perturbed = tuple([i in positions for i in range(len(arrays))])
+            outs, residuals = self.rule["forward"](perturbed, *arrays)
+            outs = tuple(map(bare, outs))
+            return outs, _Pullback(self, perturbed, residuals, [_is_floating(x) for x in outs])
         function = self.of_some(arrays, positions)
         outs, _, linear = linearize(self.namespace, self.name, function, [arrays[i] for i in positions])
         return outs, linear
@@ -181,6 +189,30 @@ class _Call:
             return jvp(self.namespace, self.of_some(xs, positions), [xs[i] for i in positions], xs[count:])[1]
 
         return bridged(self.namespace, self.name, push, (*arrays, *tangents))
+
+
+class _Pullback:
+    """The pullback of a rule for reverse mode."""
+
+    def __init__(
+        self,
+        call: _Call,
+        perturbed: tuple[bool, ...],
+        residuals: Arrays,
+        are_floating: Sequence[bool],
+    ) -> None:
+        assert call.rule is not None
+        self.backward, self.wrap = call.rule["backward"], call.namespace.wrap
+        self.perturbed, self.residuals, self.are_floating = perturbed, residuals, are_floating
+
+    def pull(self, *cotangents: Array) -> list[Any]:
+        """Return the cotangents of the arguments that are differentiated."""
+        given = tuple([ct if each else None for ct, each in zip(cotangents, self.are_floating)])
+        residuals = self.residuals
+        if any(isinstance(ct, TracedArray) for ct in cotangents):
+            residuals = tuple(map(self.wrap, residuals))
+        found = self.backward(self.perturbed, residuals, given)
+        return [bare(x) for x, each in zip(found, self.perturbed) if each]
 
 
 class _Bridge(torch.autograd.Function):  # type: ignore[misc]
