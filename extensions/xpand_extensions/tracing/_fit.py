@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand.extend import Array, DType, device_of
+from xpand.extend import Array, Device, DType, device_of
 
 from .._dtypes import plain_sum
 from ._core import TracedArray
@@ -102,12 +102,19 @@ class Placed:
     def dense(self) -> Array:
         """Return the whole array."""
         if self._whole is None:
-            dtype, device = self._value.dtype, device_of(self._like)
-            whole = self._xp.zeros(tuple(self._like.shape), dtype=dtype, device=device)
+            whole = zeros_around(self._xp, self._value, tuple(self._like.shape), device_of(self._like))
             whole[self._key] = self._value
             return whole
         # Add +0.0 as the sum of whole arrays would, which turns -0.0 into +0.0.
         return self._whole + 0.0 if self._has_several else self._whole
+
+
+def zeros_around(xp: Any, value: Any, shape: tuple[int, ...], device: Device) -> Array:
+    """Return zeros into which an array can be written. If it is split among devices, so are the zeros."""
+    found: Array = xp.zeros(shape, dtype=value.dtype, device=device)
+    if type(value) is not type(found) and isinstance(value, type(found)):
+        found = xp.asarray(xp.broadcast_to(xp.zeros_like(xp.sum(value)), shape), copy=True)
+    return found
 
 
 def dense(x: Any) -> Array:

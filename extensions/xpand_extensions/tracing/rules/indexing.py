@@ -10,7 +10,7 @@ from ..._bounds import index_dtype
 from ..._dtypes import plain_sum
 from ...extend._derivatives import LINEAR, First
 from .._core import Aval, TracedArray, TracedError, bare
-from .._fit import Placed, broadcast
+from .._fit import Placed, broadcast, zeros_around
 from .._indexing import get, numbers_of, put, write_rows
 from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from ._derived import axis_of, flattened, lengthened, lifted
@@ -29,7 +29,7 @@ def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:
 
 
 def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
-    return xp.zeros(tuple(x.shape if shape is None else shape), dtype=ct.dtype, device=device_of(x))
+    return zeros_around(xp, ct, tuple(x.shape if shape is None else shape), device_of(x))
 
 
 def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
