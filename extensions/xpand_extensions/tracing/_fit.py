@@ -109,9 +109,9 @@ class Placed:
         return self._whole + 0.0 if self._has_several else self._whole
 
 
-def zeros_around(xp: Any, value: Any, shape: tuple[int, ...], device: Device) -> Array:
+def zeros_around(xp: Any, value: Any, shape: tuple[int, ...], device: Device) -> Any:
     """Return zeros into which an array can be written. If it is split among devices, so are the zeros."""
-    found: Array = xp.zeros(shape, dtype=value.dtype, device=device)
+    found = xp.zeros(shape, dtype=value.dtype, device=device)
     if type(value) is not type(found) and isinstance(value, type(found)):
         found = xp.asarray(xp.broadcast_to(xp.zeros_like(xp.sum(value)), shape), copy=True)
     return found

@@ -27,6 +27,12 @@ def conj(x: torch.Tensor) -> torch.Tensor:
     return x.conj().resolve_conj() if x.is_complex() else x
 
 
+def own(gradient: torch.Tensor) -> torch.Tensor:
+    """Return a gradient of PyTorch's in xpand's convention, and with memory, which PyTorch's zeros may lack."""
+    x = conj(gradient)
+    return x if private.are_levels_active() or x.data_ptr() or not x.numel() else x.clone()
+
+
 _CONTAINERS = (list, tuple, dict)
 
 
@@ -219,7 +225,7 @@ def _pulled(
     for x in found if is_part else ():
         if x.grad_fn is not None and x.grad_fn.name().endswith("Error"):
             raise RuntimeError(f"{call.name}: it is marked with @once_differentiable and has no second derivative")
-    return tuple(map(conj, found))
+    return tuple(map(own, found))
 
 
 class Push(_Derived):

@@ -16,7 +16,7 @@ from xpand_extensions.tracing._core import Aval, LeakedArrayError, TracedArray, 
 from xpand_extensions.tracing._fit import plus, zeros
 from xpand_extensions.tracing._tape import Node, Opaque, Part, Sum
 
-from ._calls import Mapped, Pull, Push, conj, is_floating, repeated
+from ._calls import Mapped, Pull, Push, conj, is_floating, own, repeated
 from ._generators import evaluated
 
 
@@ -280,7 +280,7 @@ class Along(_Linear):
                 "PyTorch evaluates a part of the function again, by `torch.utils.checkpoint` or hooks of saved "
                 "tensors, after the transformation has traced it; use `autodiff.checkpoint` of `xpand_extensions`"
             ) from error
-        return [None if x is None else conj(x) for x in found]
+        return [None if x is None else own(x) for x in found]
 
     def __call__(self, *cts: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the cotangents of the inputs."""
@@ -326,7 +326,7 @@ class Across(_Linear):
             allow_unused=True,
             materialize_grads=True,
         )
-        return tuple(map(conj, found))
+        return tuple(map(own, found))
 
 
 def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primals: list[Any]) -> Any:
