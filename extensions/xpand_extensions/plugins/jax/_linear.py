@@ -111,16 +111,17 @@ class _Add:
     def _in_blocks(self, table: Array, values: Array, index: Array) -> Array:
         wide, axis, number = wide_of(table.dtype), values.ndim - 1 - self.rows.after, index.shape[0]
         size = min(max(1, _BLOCK * number // values.size), number)
+        first = number % size or size
 
         def add(block: Any, sums: Array) -> Array:
-            start = number % size + block * size
+            start = first + block * size
             some = jax.lax.dynamic_slice_in_dim(values, start, size, axis).astype(wide)
             return self.rows.added(sums, some, jax.lax.dynamic_slice_in_dim(index, start, size))
 
-        # The first values, or none of them: under shard_map, the sums then vary with the values.
-        few = jax.lax.slice_in_dim(values, 0, number % size, axis=axis).astype(wide)
-        sums = self.rows.added(table.astype(wide), few, index[: number % size])
-        return jax.lax.fori_loop(0, number // size, add, sums).astype(table.dtype)
+        # The first values, outside of the loop: under shard_map, the sums then vary with the values.
+        few = jax.lax.slice_in_dim(values, 0, first, axis=axis).astype(wide)
+        sums = self.rows.added(table.astype(wide), few, index[:first])
+        return jax.lax.fori_loop(0, (number - first) // size, add, sums).astype(table.dtype)
 
     def transposed(self, ct: Array, index: Array, avals: Sequence[Any]) -> Sequence[Array]:
         return ct, self.rows.read(ct, index, drops=True)
