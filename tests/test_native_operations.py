@@ -281,12 +281,13 @@ def test_a_pipe_is_not_read(tmp_path: Path) -> None:
 def test_compilations_leave_no_memory() -> None:
     text = Program(simplified(make_graph(lambda x: of(x).sum(x * 2.0 + 1.0) * x)(np.ones(20)))).text
     pages = lambda: int(Path("/proc/self/statm").read_text().split()[1])
-    for _ in range(10):
-        _program._engine(text)
-    before = pages()
-    for _ in range(40):
-        _program._engine(text)
-    assert (pages() - before) * os.sysconf("SC_PAGE_SIZE") < 40 * 40_000
+    grown = []
+    for _ in range(4):  # a leak shows in each round, and what the process does besides in some
+        before = pages()
+        for _ in range(40):
+            _program._engine(text)
+        grown.append((pages() - before) * os.sysconf("SC_PAGE_SIZE"))
+    assert min(grown) < 40 * 40_000
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8"])
