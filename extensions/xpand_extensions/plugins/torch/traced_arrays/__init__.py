@@ -105,6 +105,7 @@ def _new(cls: Any, *args: Any) -> Any:
 def _refuse(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     raise TracedError(
         f"{func}: PyTorch's compiled code got an array that a transformation of xpand traces, from `torch.func`, "
-        "`torch.vmap`, `torch.autograd`, `torch.tensor` or `torch.compile`; use xpand's function of that name there: "
+        "`torch.vmap`, `torch.autograd`, `torch.tensor`, `torch.asarray` or `torch.compile`; use xpand's function of "
+        "that name there: "
         "`grad`, `vjp`, `jvp`, `jacrev`, `jacfwd`, `hessian` of `xpand_extensions.autodiff`, `vmap.vmap`, `jit.jit`"
     )
