@@ -1,6 +1,7 @@
 """The arguments of programs: which tensors a program may take, and its key."""
 
 from collections.abc import Hashable, Sequence
+from functools import cache
 from typing import Any, Final
 
 import torch
@@ -44,7 +45,13 @@ def are_plain(arrays: Sequence[Any]) -> bool:
 
 def _is_autocast(tensors: Sequence[Any]) -> bool:
     """Return whether operations may compute in another data type than that of their arrays."""
-    return torch.is_autocast_enabled(tensors[0].device.type if tensors else "cpu")
+    kind = tensors[0].device.type if tensors else "cpu"
+    return _has_autocast(kind) and torch.is_autocast_enabled(kind)
+
+
+@cache
+def _has_autocast(kind: str) -> bool:
+    return torch.amp.is_autocast_available(kind)
 
 
 def require_gradients(arrays: Sequence[Any]) -> bool:
