@@ -25,7 +25,7 @@ import xpand_extensions
 import xpand_extensions.plugins
 from tests.libraries import Library
 from xpand_extensions import UnsupportedError, capabilities, check_plugin, pluggable
-from xpand_extensions._capabilities import facade_names, import_facades, support_of
+from xpand_extensions._capabilities import _HOOKS, facade_names, import_facades, support_of
 from xpand_extensions._dispatch import OPERATIONS, forwards_to, plugin_package
 
 pytestmark = pytest.mark.usefixtures("own_operations")
@@ -52,9 +52,14 @@ def test_every_implementation_overrides_a_facade(package: str) -> None:
 
 
 def _sources(package: str) -> Iterator[tuple[str, Path]]:
-    """Name the capabilities of a package, each a module or a package of its own, and where they are."""
+    """Name the capabilities of a package, each a module or a package of its own, and where they are.
+
+    A plug-in may also have modules for tracing.
+    """
     for path in importlib.import_module(package).__path__:
         for file in sorted(Path(path).glob("[!_]*")):
+            if file.stem in _HOOKS:
+                continue
             if file.suffix == ".py":
                 yield file.stem, file
             elif (file / "__init__.py").exists():

@@ -2,10 +2,7 @@
 
 import functools
 import math
-import os
 import re
-import subprocess
-import sys
 import threading
 import warnings
 from collections import namedtuple
@@ -14,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from enum import IntEnum
 from fractions import Fraction
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -612,35 +608,8 @@ def test_torch_gradients_through_backward() -> None:
     with torch.no_grad():
         assert not compiled(x, y)["y"].requires_grad
     module = torch.nn.Linear(3, 2, dtype=torch.float64)
-    with pytest.warns(
-        UserWarning, match="captures tensors that require gradients, .* and therefore runs without being compiled"
-    ):
-        jit(lambda x: module(x))(y).sum().backward()
+    jit(lambda x: module(x))(y).sum().backward()
     assert module.weight.grad is not None
-
-
-WITHOUT_COMPILER = """
-import numpy as np, pytest, torch
-from xpand_extensions.jit import jit
-
-x = torch.tensor([0.5, -1.5, 2.0], dtype=torch.float64)
-compiled = jit(lambda x: torch.cos(x) * 3.25)
-with pytest.warns(UserWarning, match=r"jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"):
-    found = compiled(x)
-np.testing.assert_allclose(found.numpy(), np.cos(x.numpy()) * 3.25, rtol=1e-15)
-compiled(x)
-x.requires_grad_()
-with pytest.warns(UserWarning, match="TorchInductor did not compile <lambda>"):
-    compiled(x).sum().backward()
-np.testing.assert_allclose(x.grad.numpy(), -np.sin(x.detach().numpy()) * 3.25, rtol=1e-15)
-"""
-
-
-def test_torch_falls_back_with_a_warning(tmp_path: Path) -> None:
-    environment = os.environ | {"CXX": "/no/compiler", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path)}
-    command = [sys.executable, "-W", "error", "-c", WITHOUT_COMPILER]
-    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
 
 
 def test_torch_compile_takes_a_compiled_function() -> None:
