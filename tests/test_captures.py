@@ -181,15 +181,20 @@ def test_global_arrays(calling: str, library: str, transform: str) -> None:
 
 @pytest.mark.parametrize(("library", "transform"), CASES)
 @pytest.mark.parametrize("calling", ["custom_vjp", "custom_linear_solve", "custom_root"])
-def test_hidden_arrays_are_an_error(calling: str, library: str, transform: str) -> None:
-    """Arrays that are found nowhere show in the results."""
+def test_hidden_arrays(calling: str, library: str, transform: str) -> None:
+    """Arrays that are found nowhere show in the results: they are right, or an error."""
 
     def f(x: Any) -> Any:
         hidden = iter(partial({0: x * 1.5}.get, 0), None)  # written in C: nobody looks into it
         return CALLING[calling](lambda c: sin(c) * next(hidden), x)
 
-    with pytest.raises((TypeError, LeakedArrayError), match="differentiated|that has ended"):
-        TRANSFORMED[transform](f)(TRACED[library](X))
+    if calling == "custom_vjp" or transform == "backward":
+        with pytest.raises((TypeError, LeakedArrayError), match="differentiated|that has ended"):
+            TRANSFORMED[transform](f)(TRACED[library](X))
+        return
+    plain = lambda x: CALLING[calling](lambda c: sin(c) * (x * 1.5), x)
+    expected = TRANSFORMED[transform](plain)(np.asarray(X))
+    np.testing.assert_allclose(float(TRANSFORMED[transform](f)(TRACED[library](X))), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize(

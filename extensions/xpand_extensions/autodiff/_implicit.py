@@ -125,6 +125,7 @@ class Root:
             return calculus.linearize(lambda *xs: self.function(xs, *given[count:]), given[:count])(*tangents)
 
         def solve(ys: Arrays, *given: Array) -> Arrays:
+            ys, given = (tuple(map(calculus.wrap, arrays)) for arrays in (ys, given))
             return self.tangent_solve((*ys, *given[:count]), *given[count:])
 
         def transpose_solve(cotangents: Arrays, *given: Array) -> Arrays:

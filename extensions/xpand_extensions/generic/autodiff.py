@@ -16,7 +16,7 @@ from ..autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everythi
 from ..tracing import TracedArray, traced_namespace
 from ..tracing._bodies import Body, closed
 from ..tracing._captured import called_with_captured
-from ..tracing._core import Aval, aval_of, bare, bind
+from ..tracing._core import Aval, aval_of, bare, bind, is_traced
 from ..tracing._custom import checkpointed
 from ..tracing._forward import jvp as _jvp
 from ..tracing._graph import Graph
@@ -229,9 +229,11 @@ def _solved(
         return found
     given = (*first, *args)
     later = list(map(with_own_cells, functions))  # derivatives call the functions again
-    # Staging the functions finds arrays that can't be replaced in copies, and no array that they don't use.
-    is_staged = bool(shared) or any(map(_is_tangent, outer)) or not any(map(is_transformed, (*given, *outer)))
-    if outer and not is_staged:
+    # Functions of derivatives refer to arrays that they don't use, and some arrays can't be replaced in copies. Staging
+    # finds the arrays that the functions use.
+    is_converted = outer and not shared and not any(map(is_traced, given)) and not any(map(_is_tangent, outer))
+    is_staged = not is_converted and (bool(outer or shared) or not any(map(is_transformed, given)))
+    if is_converted:
         later = [each and converted(each, outer) for each in later]
     else:
         outer = []
