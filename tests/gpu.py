@@ -24,6 +24,7 @@ NEEDED: Final = ("array_api_compat", "array_api_extra", "scipy", "opt_einsum", "
 """The dependencies of xpand."""
 FOR_TESTS: Final = (
     *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes", "cloudpickle"),
+    "packaging",
     *("array_api_strict", "dask", "torch", "jax", "numpy"),
 )
 """The packages that the tests need, including the libraries on the CPU."""
