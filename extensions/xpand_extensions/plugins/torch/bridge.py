@@ -13,7 +13,6 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import torch
 import torch.utils.checkpoint
-from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
 import xpand.torch as xp
@@ -28,7 +27,9 @@ from ...tracing._batching import batched_all
 from ...tracing._core import Op, TracedArray, bare, bind, uses_outer
 from ...tracing._forward import jvp
 from ...tracing._reverse import linearize
+from ._gradients import conjugated, is_floating
 from ._in_compile import _rules
+from ._plain import has_tangent
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 F = TypeVar("F", bound=Callable[..., Any])
@@ -38,7 +39,7 @@ def constant(x: Any) -> Any:
     """Remove the outer levels of torch.func that do not differentiate an array: they wrap all new arrays."""
     while isinstance(x, torch.Tensor) and not isinstance(x, TracedArray):
         inner = debug_unwrap(x, recurse=False)
-        if inner is x or inner.ndim != x.ndim or x.requires_grad or forward_ad.unpack_dual(x).tangent is not None:
+        if inner is x or inner.ndim != x.ndim or x.requires_grad or has_tangent(x):
             return x
         x = inner
     return x
@@ -52,7 +53,7 @@ def is_in_level(x: Any) -> bool:
         x = constant(x)
         if debug_unwrap(x, recurse=False) is not x:
             return True
-    return forward_ad.unpack_dual(x).tangent is not None
+    return has_tangent(x)
 
 
 def recording() -> AbstractContextManager[Any]:
@@ -92,7 +93,7 @@ def differentiable(op: Op) -> Callable[..., Any]:
                 # Wrapped tensors have no values. PyTorch removes all levels before it calls the function.
                 (x.requires_grad and torch.is_grad_enabled())
                 or debug_unwrap(x, recurse=False) is not x
-                or forward_ad.unpack_dual(x)[1] is not None
+                or has_tangent(x)
             ):
                 apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
                 return bridged(op.namespace, op.name, apply, args, params if op.name == "custom_vjp" else None)
@@ -170,7 +171,7 @@ class _Call:
             perturbed = tuple([i in positions for i in range(len(arrays))])
             outs, residuals = self.rule["forward"](perturbed, *arrays)
             outs = tuple(map(bare, outs))
-            return outs, _Pullback(self, perturbed, residuals, [_is_floating(x) for x in outs])
+            return outs, _Pullback(self, perturbed, residuals, [is_floating(x) for x in outs])
         function = self.of_some(arrays, positions)
         outs, _, linear = linearize(self.namespace, self.name, function, [arrays[i] for i in positions])
         return outs, linear
@@ -240,7 +241,7 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
         ctx.call, ctx.like = call, [(x.shape, x.dtype, x.device) for x in output]
         ctx.save_for_backward(*xs, token)
         ctx.save_for_forward(*xs, token)
-        ctx.mark_non_differentiable(*(x for x in output if not _is_floating(x)))
+        ctx.mark_non_differentiable(*(x for x in output if not is_floating(x)))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
@@ -252,12 +253,12 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
             found = dict(zip(needed, ctx.call.pulled_back(tuple(xs), needed, given)))
         else:
             found = dict(zip(ctx.call.positions, linear.pull(*given)))
-        return (None, *(_conjugate(found[i]) if i in needed else None for i in range(len(xs))))
+        return (None, *(conjugated(found[i]) if i in needed else None for i in range(len(xs))))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         *xs, _token = ctx.saved_tensors
-        positions = [i for i, t in enumerate(tangents) if t is not None and _is_floating(xs[i])]
+        positions = [i for i, t in enumerate(tangents) if t is not None and is_floating(xs[i])]
         with torch.enable_grad():
             found = ctx.call.pushed_forward(tuple(xs), positions, tuple(tangents[i] for i in positions))
         return tuple(
@@ -299,18 +300,9 @@ def _memory(x: Array) -> int | None:
         return None
 
 
-def _is_floating(x: Array) -> bool:
-    return bool(x.is_floating_point() or x.is_complex())
-
-
-def _conjugate(x: Array) -> Array:
-    """Convert between PyTorch's and xpand's cotangents of complex numbers, which are conjugates."""
-    return torch.conj(x).resolve_conj() if x.is_complex() else x
-
-
 def _cotangent(x: Array | None, like: Any) -> Array:
     shape, dtype, device = like
-    return torch.zeros(shape, dtype=dtype, device=device) if x is None else _conjugate(x)
+    return torch.zeros(shape, dtype=dtype, device=device) if x is None else conjugated(x)
 
 
 def checkpoint(function: Callable[..., Arrays], arrays: Arrays) -> Arrays:

@@ -11,20 +11,11 @@ from xpand.torch import _private as private
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from xpand_extensions.generic import autodiff
 
+from .._gradients import conjugated, is_floating
 from ._replaced import INSTEAD, in_place_of, refuse
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
-
-
-def is_floating(x: Array) -> bool:
-    """Return whether an array can have derivatives: whether its data type is real or complex floating-point."""
-    return bool(x.is_floating_point() or x.is_complex())
-
-
-def conjugated(x: Array) -> Array:
-    """Convert between PyTorch's and JAX's conventions for the gradients of complex functions."""
-    return torch.conj(x).resolve_conj() if x.is_complex() else x
 
 
 def with_aux(function: Function) -> Function:

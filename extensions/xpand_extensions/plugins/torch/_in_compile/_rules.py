@@ -10,7 +10,8 @@ from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._implicit import Calculus, LinearSystem, Root, flat_solver, tangent_solver
 from xpand_extensions.generic import autodiff, vmap
 
-from ._derivatives import Arrays, Function, conjugated, is_floating, linearize, vjp, with_aux
+from .._gradients import conjugated, is_floating
+from ._derivatives import Arrays, Function, linearize, vjp, with_aux
 from ._replaced import check_no_levels, in_place_of, refuse
 
 

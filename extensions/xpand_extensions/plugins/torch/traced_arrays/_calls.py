@@ -13,23 +13,13 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from xpand import trees
 from xpand.torch import _private as private
 
+from .._gradients import conjugated, is_floating
 from ._generators import Draws, generators
-
-
-def is_floating(x: Any) -> bool:
-    """Return whether an array has derivatives."""
-    dtype = x.dtype
-    return bool(dtype.is_floating_point or dtype.is_complex)
-
-
-def conj(x: torch.Tensor) -> torch.Tensor:
-    """Return the conjugate, as a tensor of its own. PyTorch's gradients are conjugates of xpand's."""
-    return x.conj().resolve_conj() if x.is_complex() else x
 
 
 def own(gradient: torch.Tensor) -> torch.Tensor:
     """Return a gradient of PyTorch's in xpand's convention, and with memory, which PyTorch's zeros may lack."""
-    x = conj(gradient)
+    x = conjugated(gradient)
     return x if private.are_levels_active() or x.data_ptr() or not x.numel() else x.clone()
 
 
@@ -192,7 +182,7 @@ class Pull(_Derived):
             return _pulled(self.call, primals, chosen, cotangents)
         with differentiable_attention(self):
             _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
-            return tuple(map(conj, pull(tuple(map(conj, cotangents)))))
+            return tuple(map(conjugated, pull(tuple(map(conjugated, cotangents)))))
 
 
 def _pulled(
@@ -210,7 +200,7 @@ def _pulled(
             x = xs[i].clone() if xs[i].is_inference() else xs[i]
             xs[i] = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
         outs = [x for x in call(*xs) if is_floating(x)]
-        pairs = [(x, conj(ct)) for x, ct in zip(outs, cotangents) if x.requires_grad]
+        pairs = [(x, conjugated(ct)) for x, ct in zip(outs, cotangents) if x.requires_grad]
         inputs = [xs[i] for i in chosen]
         if not pairs:
             return tuple(map(torch.zeros_like, inputs))

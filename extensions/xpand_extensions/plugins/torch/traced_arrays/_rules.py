@@ -10,7 +10,8 @@ from xpand_extensions.tracing._core import Aval, NonlinearError, Op, TracedArray
 from xpand_extensions.tracing._flow import pulled_back
 from xpand_extensions.tracing._reverse import opaque
 
-from ._calls import Mapped, Pull, Push, Seeded, is_floating, repeated
+from .._gradients import is_floating
+from ._calls import Mapped, Pull, Push, Seeded, repeated
 from ._generators import evaluated
 from ._segments import Across, Along, graphed
 

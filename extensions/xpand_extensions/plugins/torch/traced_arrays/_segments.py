@@ -16,7 +16,8 @@ from xpand_extensions.tracing._core import Aval, LeakedArrayError, TracedArray, 
 from xpand_extensions.tracing._fit import plus, zeros
 from xpand_extensions.tracing._tape import Node, Opaque, Part, Sum
 
-from ._calls import Mapped, Pull, Push, conj, is_floating, own, repeated
+from .._gradients import conjugated, is_floating
+from ._calls import Mapped, Pull, Push, own, repeated
 from ._generators import evaluated
 
 
@@ -270,7 +271,7 @@ class Along(_Linear):
             found = torch.autograd.grad(
                 self.edges,
                 [edge for _, edge in self.frontier],
-                list(map(conj, cts)),
+                list(map(conjugated, cts)),
                 create_graph=create,
                 retain_graph=True,
                 allow_unused=True,
@@ -314,7 +315,7 @@ class Across(_Linear):
         self.result = None, (None,) * len(self.cts), (True,) * len(self.cts)
         if tangents[0].device.type == "meta":
             return tuple(x.detach().to("meta") for x in self.cts)
-        pairs = [(x, conj(t)) for x, t in zip(self.back, tangents) if x is not None and x.requires_grad]
+        pairs = [(x, conjugated(t)) for x, t in zip(self.back, tangents) if x is not None and x.requires_grad]
         if not pairs:
             return tuple(torch.zeros_like(x) for x in self.cts)
         found = torch.autograd.grad(
