@@ -39,6 +39,22 @@ def assert_close(found: Any, expected: Any, rtol: float = 1e-9) -> None:
         torch.testing.assert_close(x, wanted, rtol=rtol, atol=rtol, equal_nan=True)
 
 
+def test_settings_that_are_written_into_the_code() -> None:
+    """A program is compiled again for another number of threads, and used again for the same."""
+    keys, before = [], torch.get_num_threads()
+    try:
+        for threads in (1, 2, 1):
+            torch.set_num_threads(threads)
+            keys.append(inductor.BACKEND.signature([X]))
+        torch.use_deterministic_algorithms(True)
+        keys.append(inductor.BACKEND.signature([X]))
+    finally:
+        torch.set_num_threads(before)
+        torch.use_deterministic_algorithms(False)
+    assert keys[0] == keys[2]
+    assert len(set(keys)) == 3
+
+
 # All operations: those of a family are one program, since a program takes a second to compile
 
 FAMILIES = ["elementwise", "fourier", "linalg", "products", "reductions", "searching", "windows"]
@@ -262,6 +278,33 @@ def test_failing_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled(chain)(X)
 
 
-def test_small_groups_are_left_to_pytorch() -> None:
-    graph = compiled(lambda x: of(x).sin(x) * 2.0)
-    assert torch.equal(graph(X), torch.sin(X) * 2.0)
+def sines(count: int) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        for _ in range(count):
+            x = of(x).sin(x)
+        return x
+
+    return function
+
+
+LARGEST = inductor._LARGE
+
+
+@pytest.mark.parametrize(
+    ("count", "size", "compiles"),
+    [
+        (inductor.LEAST - 1, 12, False),
+        (inductor.LEAST, 12, True),
+        (2, LARGEST, False),
+        (2, LARGEST + 1, True),
+        (1, LARGEST + 1, False),
+    ],
+)
+def test_small_groups_are_left_to_pytorch(
+    count: int, size: int, compiles: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, make = [], inductor._compiled
+    monkeypatch.setattr(inductor, "_compiled", lambda *args: made.append(args) or make(*args))
+    x = torch.linspace(-1.0, 1.0, size, dtype=torch.float64)
+    assert_close(compiled(sines(count))(x), sines(count)(x))
+    assert len(made) == compiles

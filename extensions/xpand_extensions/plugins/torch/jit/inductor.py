@@ -107,7 +107,9 @@ class Inductor(Backend):
 
     @staticmethod
     def signature(leaves: Sequence[Any]) -> Hashable:
-        return _tensors.signature(leaves)
+        # TorchInductor writes these settings into its code; the guards of `torch.compile` would check them.
+        threads, precision = torch.get_num_threads(), torch.get_float32_matmul_precision()
+        return threads, precision, torch.are_deterministic_algorithms_enabled(), _tensors.signature(leaves)
 
 
 BACKEND: Final = Inductor()
