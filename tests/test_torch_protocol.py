@@ -279,6 +279,11 @@ def test_lines_have_derivatives() -> None:
     weights = torch.tensor([1.0, 2.0, 4.0])
     line = lambda x: (torch.linspace(x[0], x[1], 3) * weights).sum()
     close(grad(line)(torch.tensor([0.5, 3.0])), torch.tensor([2.0, 5.0]))
+    for of_integers in (torch.linspace, torch.logspace):  # PyTorch rounds their values, which have no derivatives
+        integers = lambda x, f=of_integers: f(x[0], x[1], 4, dtype=torch.int64).sum()
+        x = torch.tensor([1.0, 3.0])
+        close(jit(integers)(x), integers(x))
+        close(grad(lambda x, f=integers: x[0] * f(x))(x), torch.tensor([float(integers(x)), 0.0]))
     logarithmic = lambda x: torch.logspace(0.0, x, 3, base=2.0)
     close(jit(logarithmic)(torch.tensor(2.0)), torch.logspace(0.0, 2.0, 3, base=2.0))
     close(jvp(logarithmic, (torch.tensor(2.0),), (torch.tensor(1.0),))[1], torch.tensor([0.0, 1.0, 4.0]) * math.log(2))

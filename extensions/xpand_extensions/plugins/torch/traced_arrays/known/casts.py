@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from xpand_extensions.tracing._core import TracedArray, bind
+from xpand_extensions.tracing._core import bind
 from xpand_extensions.tracing._views import linked
 
 from ._table import Known, both, is_traced, known, several
@@ -75,13 +75,6 @@ def _clone(xp: Any, input: Any, *, memory_format: Any = None) -> Any:
     return xp.asarray(input, copy=True)
 
 
-@known(torch.asarray, torch.as_tensor)
-def _asarray(xp: Any, obj: Any, dtype: Any = None, device: Any = None) -> Any:
-    if not isinstance(obj, TracedArray):
-        return NotImplemented
-    return _to(xp, obj, dtype=dtype, device=device)
-
-
 # Arrays like another one
 
 
@@ -136,9 +129,11 @@ def _line(
     requires_grad: bool = False,
 ) -> Any:
     """Return numbers at equal distances, whose derivatives PyTorch would drop."""
-    given = [x for x in (start, end) if isinstance(x, torch.Tensor)]
+    ends = [x for x in (start, end) if isinstance(x, torch.Tensor)]
     dtype = dtype or torch.get_default_dtype()
-    fractions = torch.linspace(0.0, 1.0, steps, dtype=dtype, device=device or given[0].device)
+    if not dtype.is_floating_point or any(x.dtype.is_complex for x in ends):
+        return NotImplemented  # integers have no derivatives, and PyTorch rounds their values
+    fractions = torch.linspace(0.0, 1.0, steps, dtype=dtype, device=device or ends[0].device)
     start, end = (x.to(dtype) if isinstance(x, torch.Tensor) else x for x in (start, end))
     return xp.where(
         fractions < 1, start + (end - start) * xp.wrap(fractions), end * xp.wrap(torch.ones_like(fractions))
@@ -150,7 +145,8 @@ known(torch.linspace)(_line)
 
 @known(torch.logspace)
 def _logspace(xp: Any, start: Any, end: Any, steps: int, base: float = 10.0, **options: Any) -> Any:
-    return base ** _line(xp, start, end, steps, **options)
+    exponents = _line(xp, start, end, steps, **options)
+    return exponents if exponents is NotImplemented else base**exponents
 
 
 # Writes of whole arrays

@@ -135,7 +135,7 @@ for _name, _of in {**_OPERATORS, "add": operator.add, "sub": operator.sub, "mod"
     for _method, _is_reflected in ((f"__{_name}__", False), (f"__r{_name}__", True)):
         if hasattr(_T, _method):
             arithmetic(getattr(_T, _method))(_operator(_of, _is_reflected))
-arithmetic(_T.__div__, _T.__rdiv__)(_operator(operator.truediv))
+arithmetic(_T.__div__)(_operator(operator.truediv))
 arithmetic(_T.__rdiv__)(_operator(operator.truediv, True))
 arithmetic(*both("true_divide"))(_operator(operator.truediv))
 

@@ -29,7 +29,7 @@ def _activation(function: Any, factor: Any) -> Known:
         if op is None:
             op = xp.operation(name, function)
             like = xp.operations["tanh"]
-            op.shape, op.batching, op.is_elementwise, op.derivative = like.shape, like.batching, True, like.derivative
+            op.shape, op.batching, op.is_elementwise = like.shape, like.batching, True
             op.derivative, op.factors = (type(like.derivative[0])(factor),), (factor,)
         return xp.wrap(bind(op, (input,), {}))
 
@@ -61,16 +61,12 @@ def _moved(xp: Any, running: Any, now: Any, momentum: Any) -> None:
 
 def _update(xp: Any, x: Any, mean: Any, var: Any, momentum: Any, axes: tuple[int, ...]) -> None:
     """Update running means and variances that are traced arrays."""
-    x = _detached(x)
+    x = x.detach()
     now = xp.mean(x, axis=axes), xp.var(x, axis=axes, correction=1)
     if 0 not in axes:  # of each instance
         now = xp.mean(now[0], axis=0), xp.mean(now[1], axis=0)
     _moved(xp, mean, now[0], momentum)
     _moved(xp, var, now[1], momentum)
-
-
-def _detached(x: Any) -> Any:
-    return x.detach()
 
 
 @known(functional.batch_norm)
