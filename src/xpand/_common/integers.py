@@ -152,7 +152,7 @@ class Integers:
         return native(argument, x) if is_reflected else native(x, argument)
 
     def correct(self, name: str, native: Callable[..., Array]) -> Callable[..., Array]:
-        """Return an elementwise function of two arguments, either of which may be any Python integer."""
+        """Return an elementwise function of two arguments. One of them may be a Python integer of any size."""
 
         @wraps(native)
         def function(x1: Array, x2: Array, /, *args: Any, **kwargs: Any) -> Array:
