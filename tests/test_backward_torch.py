@@ -16,6 +16,7 @@ from xpand_extensions import control_flow
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp, grad
 from xpand_extensions.control_flow import associative_scan, cond, fori_loop, scan, while_loop
 from xpand_extensions.extend import contribution, factor, pluggable, register_rules
+from xpand_extensions.generic.control_flow._loops import FEW_STEPS
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import minimize
@@ -204,6 +205,35 @@ def test_as_in_pytorch(name: str, derivative: str) -> None:
         return
     for found, expected in zip(pytree.tree_leaves(of(ours, X, W)), pytree.tree_leaves(of(theirs, X, W)), strict=True):
         torch.testing.assert_close(found, expected, rtol=1e-9, atol=1e-11)
+
+
+def loops_of(steps: int) -> dict[str, tuple[Function, Function]]:
+    """Return loops of xpand of a number of steps, and the same in PyTorch."""
+    limited = lambda c: c[0] < steps
+    step = lambda c: (c[0] + 1, sin(c[1]) * W)
+    return {
+        "scan": (lambda x, w: scan(lambda c, _: (sin(c) * w, None), x, None, length=steps)[0], repeated(steps)),
+        "fori_loop": (lambda x, w: fori_loop(0, steps, lambda i, c: sin(c) * w, x), repeated(steps)),
+        "while_loop": (
+            lambda x, w: while_loop(limited, step, (torch.asarray(0), x * w), max_iter=steps)[1],
+            lambda x, w: repeated(steps)(x * w, W),
+        ),
+        "while_loop that stops early": (
+            lambda x, w: while_loop(limited, step, (torch.asarray(0), x * w), max_iter=steps + 1)[1],
+            lambda x, w: repeated(steps)(x * w, W),
+        ),
+        "map": (lambda x, w: control_flow.map(lambda c: sin(c) * w, torch.stack([x] * steps))[-1], repeated(1)),
+    }
+
+
+@pytest.mark.parametrize("name", loops_of(1))
+@pytest.mark.parametrize("steps", [1, FEW_STEPS - 1, FEW_STEPS, FEW_STEPS + 1, 2 * FEW_STEPS + 2])
+def test_loops_with_few_and_many_steps(steps: int, name: str) -> None:
+    """From `FEW_STEPS` on, blocks of steps are stored and computed again."""
+    ours, theirs = loops_of(steps)[name]
+    for of in (backward, to_third_order):
+        for x, expected in zip(pytree.tree_leaves(of(ours, X, W)), pytree.tree_leaves(of(theirs, X, W)), strict=True):
+            torch.testing.assert_close(x, expected, rtol=1e-9, atol=1e-11)
 
 
 class Scaled(torch.nn.Module):

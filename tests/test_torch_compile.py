@@ -14,6 +14,7 @@ from xpand_extensions._dtypes import is_narrow
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp, grad
 from xpand_extensions.control_flow import cond, fori_loop, map, scan, switch, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, io_callback, jit, lower, make_graph, named_call, pure_callback
+from xpand_extensions.plugins.torch._in_compile import _loops
 from xpand_extensions.scatter import segment_sum
 from xpand_extensions.vmap import axis_index, custom_vmap, pmap, psum, vmap
 
@@ -273,6 +274,20 @@ REFUSED: dict[str, tuple[Any, str]] = {
 def test_what_is_refused(function: Any, message: str) -> None:
     with pytest.raises(torch._dynamo.exc.TorchDynamoException, match=message):
         compiled(function, X.clone().requires_grad_())
+
+
+@pytest.mark.parametrize("name", ["fori_loop", "scan", "while_loop"])
+def test_the_largest_number_of_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_loops, "_MAX_STEPS", 3)
+    function = lambda count: {
+        "fori_loop": lambda x: fori_loop(0, count, lambda i, c: c * 2.0, x),
+        "scan": lambda x: scan(lambda c, _: (c * 2.0, None), x, length=count)[0],
+        # Only loops within derivatives are unrolled.
+        "while_loop": grad(lambda x: total(while_loop(lambda c: total(c) < 1e9, lambda c: c * 2.0, x, max_iter=count))),
+    }[name]
+    torch.testing.assert_close(compiled(function(3), X), function(3)(X))
+    with pytest.raises(torch._dynamo.exc.TorchDynamoException, match=f"{name}: torch.compile unrolls loops of at most"):
+        compiled(function(4), X)
 
 
 @pytest.mark.parametrize("name", ["vmap of custom_vjp", "grad of custom_linear_solve", "grad of an endless loop"])

@@ -173,6 +173,20 @@ def test_programs_call_pytorchs_functions(name: str) -> None:
     assert_equal_bits(jit(function)(x), function(x))
 
 
+@pytest.mark.parametrize("name", ["a reduction", "joined"])
+@pytest.mark.parametrize("rows", [_direct.MOST // 4, _direct.MOST // 4 + 1])
+def test_large_arrays_are_not_looked_at(rows: int, name: str) -> None:
+    """Above `MOST` elements, functions of whole arrays keep their checks. The values are the same."""
+    function, expected = DIRECT[name]
+    x = torch.linspace(-1.0, 1.0, 4 * rows, dtype=torch.float64).reshape(rows, 4)
+    x = x[: rows // 2] if name == "joined" else x  # the result is twice as large
+    (equation,) = simplified(graph_of(function, x)).equations
+    is_small = all(y.aval.size <= _direct.MOST for y in (*equation.inputs, *equation.outputs))
+    call = _direct.direct(equation)
+    assert (None if call is None else call.function) is (expected if is_small else None)
+    assert_equal_bits(jit(function)(x), function(x))
+
+
 def test_numbers_become_tensors_only_where_the_result_is_the_same() -> None:
     for dtype, value in [(torch.float32, 0.1), (torch.float32, 2**24 + 1), (torch.float16, 0.1), (torch.int32, 3)]:
         x = torch.arange(1, 5).to(dtype)
