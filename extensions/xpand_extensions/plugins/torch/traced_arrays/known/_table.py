@@ -63,7 +63,7 @@ def both(*names: str) -> list[Any]:
     return [getattr(owner, name) for name in names for owner in (torch, _T) if hasattr(owner, name)]
 
 
-def is_floating(x: Any) -> bool:
+def is_real_floating(x: Any) -> bool:
     """Return whether an argument is an array of real floating-point numbers."""
     return isinstance(x, torch.Tensor) and x.dtype.is_floating_point
 

@@ -12,7 +12,7 @@ import torch
 
 from xpand_extensions.tracing._core import bind
 
-from ._table import Known, arithmetic, both, is_floating
+from ._table import Known, arithmetic, both, is_real_floating
 
 _T: Final = torch.Tensor
 
@@ -46,8 +46,8 @@ for _name, _other in _ANY.items():
     arithmetic(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_number))
 arithmetic(_T.__neg__)(_unary("negative", _is_number))
 for _name in _REAL:
-    arithmetic(*both(_name))(_unary(_name, is_floating))
-arithmetic(*both("fix"))(_unary("trunc", is_floating))
+    arithmetic(*both(_name))(_unary(_name, is_real_floating))
+arithmetic(*both("fix"))(_unary("trunc", is_real_floating))
 for _name, _other in _FLOATING.items():
     arithmetic(*both(_name, _other) if _other else both(_name))(_unary(_name, _is_floating_or_complex))
 arithmetic(*both("logical_not"))(_unary("logical_not", lambda x: x.dtype == torch.bool))
@@ -57,12 +57,12 @@ arithmetic(*both("resolve_conj", "resolve_neg"))(lambda xp, input: input)
 
 @arithmetic(*both("round"))
 def _round(xp: Any, input: Any, *, decimals: int = 0) -> Any:
-    return xp.round(input) if decimals == 0 and is_floating(input) else NotImplemented
+    return xp.round(input) if decimals == 0 and is_real_floating(input) else NotImplemented
 
 
 @arithmetic(*both("rsqrt"))
 def _rsqrt(xp: Any, input: Any) -> Any:
-    return xp.reciprocal(xp.sqrt(input)) if is_floating(input) else NotImplemented
+    return xp.reciprocal(xp.sqrt(input)) if is_real_floating(input) else NotImplemented
 
 
 # Two arguments
@@ -163,7 +163,7 @@ def _binary(name: str) -> Known:
     def apply(xp: Any, input: Any, other: Any) -> Any:
         if not (isinstance(input, torch.Tensor) and isinstance(other, torch.Tensor)):
             return NotImplemented
-        if not (is_floating(input) and is_floating(other)):
+        if not (is_real_floating(input) and is_real_floating(other)):
             return NotImplemented
         return getattr(xp, name)(*promoted(input, other))
 
@@ -204,6 +204,6 @@ def _masked_fill(xp: Any, input: Any, mask: Any, value: Any) -> Any:
         if value.ndim:
             return NotImplemented
         value = cast(value, input.dtype)
-    elif not is_floating(input) or isinstance(value, complex):
+    elif not is_real_floating(input) or isinstance(value, complex):
         return NotImplemented
     return xp.where(mask, value, input)

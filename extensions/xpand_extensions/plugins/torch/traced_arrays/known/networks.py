@@ -7,7 +7,7 @@ from torch.nn import functional
 
 from xpand_extensions.tracing._core import bind
 
-from ._table import Known, arithmetic, both, is_floating, is_traced, known
+from ._table import Known, arithmetic, both, is_real_floating, is_traced, known
 
 
 def _positive(xp: Any, out: Any, x: Any) -> Any:
@@ -23,7 +23,7 @@ def _activation(function: Any, factor: Any) -> Known:
     name = f"torch.{function.__name__}"
 
     def apply(xp: Any, input: Any) -> Any:
-        if not is_floating(input):
+        if not is_real_floating(input):
             return NotImplemented
         op = xp.operations.get(name)
         if op is None:
@@ -48,7 +48,7 @@ def _relu(xp: Any, input: Any, inplace: bool = False) -> Any:
 
 @arithmetic(*both("tanh"), functional.tanh)
 def _tanh(xp: Any, input: Any) -> Any:
-    if not is_floating(input):
+    if not is_real_floating(input):
         return NotImplemented
     return xp.tanh(input)
 
@@ -119,7 +119,7 @@ def _mse_loss(
 ) -> Any:
     if size_average is not None or reduce is not None or weight is not None:
         return NotImplemented
-    if tuple(input.shape) != tuple(target.shape) or input.dtype is not target.dtype or not is_floating(input):
+    if tuple(input.shape) != tuple(target.shape) or input.dtype is not target.dtype or not is_real_floating(input):
         return NotImplemented  # PyTorch warns
     if reduction not in ("mean", "sum", "none"):
         return NotImplemented

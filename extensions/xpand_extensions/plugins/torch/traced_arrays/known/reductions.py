@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import torch
 
-from ._table import Known, arithmetic, both, is_floating
+from ._table import Known, arithmetic, both, is_real_floating
 
 
 def _axes(dim: Any) -> Any:
@@ -16,7 +16,7 @@ def _axes(dim: Any) -> Any:
 
 def _total(name: str) -> Known:
     def apply(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-        if not is_floating(input) or dtype not in (None, input.dtype):
+        if not is_real_floating(input) or dtype not in (None, input.dtype):
             return NotImplemented
         return getattr(xp, name)(input, axis=_axes(dim), keepdims=keepdim)
 
@@ -29,28 +29,30 @@ for _name in ("sum", "mean"):
 
 @arithmetic(*both("prod"))
 def _prod(xp: Any, input: Any, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
-    if not is_floating(input) or dtype not in (None, input.dtype) or isinstance(dim, (tuple, list)):
+    if not is_real_floating(input) or dtype not in (None, input.dtype) or isinstance(dim, (tuple, list)):
         return NotImplemented
     return xp.prod(input, axis=dim, keepdims=keepdim)
 
 
 def _extreme(name: str) -> Known:
     def apply(xp: Any, input: Any, dim: Any = (), keepdim: bool = False) -> Any:
-        return getattr(xp, name)(input, axis=_axes(dim), keepdims=keepdim) if is_floating(input) else NotImplemented
+        return (
+            getattr(xp, name)(input, axis=_axes(dim), keepdims=keepdim) if is_real_floating(input) else NotImplemented
+        )
 
     return apply
 
 
 def _extreme_of_all(name: str) -> Known:
     def apply(xp: Any, input: Any) -> Any:
-        return getattr(xp, name)(input) if is_floating(input) else NotImplemented
+        return getattr(xp, name)(input) if is_real_floating(input) else NotImplemented
 
     return apply
 
 
 def _position(name: str) -> Known:
     def apply(xp: Any, input: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        return getattr(xp, name)(input, axis=dim, keepdims=keepdim) if is_floating(input) else NotImplemented
+        return getattr(xp, name)(input, axis=dim, keepdims=keepdim) if is_real_floating(input) else NotImplemented
 
     return apply
 
@@ -86,7 +88,7 @@ def _spread(name: str) -> Known:
         *,
         correction: Any = _MISSING,
     ) -> Any:
-        if not is_floating(input):
+        if not is_real_floating(input):
             return NotImplemented
         if isinstance(dim, bool):  # x.var(unbiased)
             dim, unbiased = None, dim
@@ -103,7 +105,7 @@ for _name in ("std", "var"):
 
 def _cumulative(name: str) -> Known:
     def apply(xp: Any, input: Any, dim: int, *, dtype: Any = None) -> Any:
-        if not is_floating(input) or dtype not in (None, input.dtype) or not input.ndim:
+        if not is_real_floating(input) or dtype not in (None, input.dtype) or not input.ndim:
             return NotImplemented
         return getattr(xp, name)(input, axis=dim)
 
