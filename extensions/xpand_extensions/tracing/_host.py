@@ -37,8 +37,7 @@ def io_callback(
     around = CURRENT.get()
     written = around is not None and not any(isinstance(x, TracedArray) for x in arrays)
     traced = around.namespace if around is not None and written else traced_namespace(array_namespace(*arrays))
-    op = traced.operation("io_callback", _called_for_effects)
-    op.effects = True
+    op = traced.operation("io_callback", _called_for_effects, effects=True)
     params = {"function": function, "declared": tuple(declared), "lazily": lazily}
     # A call with only constants belongs to the staged program, too.
     found = around.process(op, arrays, params) if around is not None and written else bind(op, arrays, params)

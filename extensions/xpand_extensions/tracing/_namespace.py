@@ -172,15 +172,20 @@ class TracedNamespace:
             self._result_classes[op] = found
         return found
 
-    def operation(self, name: str, function: Callable[..., Any]) -> Op:
-        """Return an operation outside of the namespace. The first call makes it from `function`."""
-        found = self.operations.get(name)
-        if found is None:
-            found = Op(name, function, self, rules)
+    def operation(self, name: str, function: Callable[..., Any], **attributes: Any) -> Op:
+        """Return an operation outside of the namespace.
+
+        The first call makes it from `function`. `attributes` of `Op` are rules that the tables don't have.
+        """
+        op = self.operations.get(name)
+        if op is None:
+            op = Op(name, function, self, rules)
+            for attribute, rule in attributes.items():
+                setattr(op, attribute, rule)
             if self.bridge is not None and name in _BRIDGED:
-                found.function = self.bridge.differentiable(found)
-            found = self.operations.setdefault(name, found)
-        return found
+                op.function = self.bridge.differentiable(op)
+            op = self.operations.setdefault(name, op)
+        return op
 
     @cached_property
     def bridge(self) -> Any:

@@ -12,6 +12,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from xpand import trees
 from xpand.torch import _private as private
+from xpand_extensions._transforms import replaced
 
 from .._gradients import conjugated, is_floating
 from ._generators import Draws, generators
@@ -55,20 +56,18 @@ class Call:
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Call the function with the missing tensors."""
-        leaves = list(self.leaves)
-        for i, x in zip(self.positions, xs):
-            leaves[i] = x
+        leaves = replaced(self.leaves, self.positions, xs)
         if type(self.structure) is tuple:
             names = self.structure
             count = len(leaves) - len(names)
-            found = self.function(*leaves[:count], **dict(zip(names, leaves[count:])))
+            result = self.function(*leaves[:count], **dict(zip(names, leaves[count:])))
         else:
             args, kwargs = trees.unflatten(self.structure, leaves)
-            found = self.function(*args, **kwargs)
-        if isinstance(found, torch.Tensor):
+            result = self.function(*args, **kwargs)
+        if isinstance(result, torch.Tensor):
             self.result = None, (None,), (True,)
-            return (found,)
-        parts, structure = trees.flatten(found)
+            return (result,)
+        parts, structure = trees.flatten(result)
         which = tuple([isinstance(x, torch.Tensor) for x in parts])
         self.result = structure, [None if each else x for x, each in zip(parts, which)], which
         return tuple(x for x, each in zip(parts, which) if each)
@@ -112,10 +111,16 @@ class _Derived:
 
     kind: str
 
-    def __init__(self, call: Any, *given: Any) -> None:
-        self.call, self.given, self.state, self.watched = call, given, (), call.watched
+    def __init__(self, call: Any, chosen: tuple[bool, ...]) -> None:
+        """Take a call, and the arguments of it that are differentiated or mapped."""
+        self.call: Call = call  # or another derived one
+        self.chosen, self.state, self.watched = chosen, (), call.watched
         self.count = 0
         self.name = f"{self.kind} of {call.name}"
+
+    def of(self, call: Any) -> Any:
+        """Derive the same from another call of the same arguments."""
+        return type(self)(call, self.chosen)
 
     @property
     def result(self) -> Any:
@@ -127,36 +132,26 @@ class _Derived:
 
     def constants(self) -> list[torch.Tensor]:
         """As for `Call`."""
-        found: list[torch.Tensor] = self.call.constants()
-        return found
+        return self.call.constants()
 
     def generators(self) -> list[torch.Generator]:
         """As for `Call`."""
-        found: list[torch.Generator] = self.call.generators()
-        return found
+        return self.call.generators()
 
     def count_primals(self) -> int:
         """As for `Call`."""
-        found: int = self.call.count_primals()
-        return found
+        return self.call.count_primals()
 
     def with_constants(self, of: Callable[[torch.Tensor], torch.Tensor]) -> Any:
         """As for `Call`."""
-        return type(self)(self.call.with_constants(of), *self.given)
+        return self.of(self.call.with_constants(of))
 
     def again(self) -> Any:
         """As for `Call`."""
-        return type(self)(self.call.again(), *self.given)
+        return self.of(self.call.again())
 
     def __repr__(self) -> str:
         return f"{self.kind} of {self.call}"
-
-
-def _filled(xs: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:
-    new = list(xs)
-    for i, x in zip(positions, given):
-        new[i] = x
-    return new
 
 
 def differentiable_attention(call: Any) -> AbstractContextManager[Any]:
@@ -171,22 +166,21 @@ class Pull(_Derived):
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the cotangents of the wanted arguments."""
-        (wanted,) = self.given
-        primals, cotangents = xs[: len(wanted)], xs[len(wanted) :]
-        chosen = [i for i, each in enumerate(wanted) if each]
-
-        def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            return tuple(x for x in self.call(*_filled(primals, chosen, given)) if is_floating(x))
-
+        primals, cotangents = xs[: len(self.chosen)], xs[len(self.chosen) :]
+        positions = [i for i, is_chosen in enumerate(self.chosen) if is_chosen]
         if not private.are_levels_active():
-            return _pulled(self.call, primals, chosen, cotangents)
+            return _pulled(self.call, primals, positions, cotangents)
+
+        def of_chosen(*chosen: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return tuple(x for x in self.call(*replaced(primals, positions, chosen)) if is_floating(x))
+
         with differentiable_attention(self):
-            _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in chosen])
+            _, pull = torch.func.vjp(of_chosen, *[primals[i] for i in positions])
             return tuple(map(conjugated, pull(tuple(map(conjugated, cotangents)))))
 
 
 def _pulled(
-    call: Any, primals: Sequence[torch.Tensor], chosen: Sequence[int], cotangents: Sequence[torch.Tensor]
+    call: Any, primals: Sequence[torch.Tensor], positions: Sequence[int], cotangents: Sequence[torch.Tensor]
 ) -> tuple[torch.Tensor, ...]:
     """Pull cotangents through a second evaluation by PyTorch's own graph, which users' functions know as well."""
     is_part = torch.is_grad_enabled() and any(
@@ -196,15 +190,15 @@ def _pulled(
         cotangents = [x if x.requires_grad else x.detach().requires_grad_() for x in cotangents]
     with torch.inference_mode(False), torch.enable_grad(), differentiable_attention(call):
         xs = list(primals)
-        for i in chosen:
+        for i in positions:
             x = xs[i].clone() if xs[i].is_inference() else xs[i]
             xs[i] = x.view_as(x) if x.requires_grad else x.detach().requires_grad_()
         outs = [x for x in call(*xs) if is_floating(x)]
         pairs = [(x, conjugated(ct)) for x, ct in zip(outs, cotangents) if x.requires_grad]
-        inputs = [xs[i] for i in chosen]
+        inputs = [xs[i] for i in positions]
         if not pairs:
             return tuple(map(torch.zeros_like, inputs))
-        found = torch.autograd.grad(
+        gradients = torch.autograd.grad(
             [x for x, _ in pairs],
             inputs,
             [ct for _, ct in pairs],
@@ -212,10 +206,10 @@ def _pulled(
             allow_unused=True,
             materialize_grads=True,
         )
-    for x in found if is_part else ():
+    for x in gradients if is_part else ():
         if x.grad_fn is not None and x.grad_fn.name().endswith("Error"):
             raise RuntimeError(f"{call.name}: it is marked with @once_differentiable and has no second derivative")
-    return tuple(map(own, found))
+    return tuple(map(own, gradients))
 
 
 class Push(_Derived):
@@ -225,29 +219,27 @@ class Push(_Derived):
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the results of the call, and the tangents of the floating-point ones."""
-        (has_tangent,) = self.given
-        primals, given = xs[: len(has_tangent)], xs[len(has_tangent) :]
-        tangents = iter(given)
+        primals, tangents = xs[: len(self.chosen)], xs[len(self.chosen) :]
+        rest = iter(tangents)
         # All floating-point arguments get tangents: some of PyTorch's formulas fail for missing ones. Zeros are made
         # from a tangent, so that they have lanes if it has.
-        chosen = [i for i, x in enumerate(primals) if is_floating(x)]
+        positions = [i for i, x in enumerate(primals) if is_floating(x)]
         along = tuple(
-            next(tangents) if has_tangent[i] else given[0].new_zeros(primals[i].shape, dtype=primals[i].dtype)
-            for i in chosen
+            next(rest) if self.chosen[i] else tangents[0].new_zeros(primals[i].shape, dtype=primals[i].dtype)
+            for i in positions
         )
 
-        def of_chosen(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
-            found: tuple[torch.Tensor, ...] = self.call(*_filled(primals, chosen, given))
-            return found
+        def of_floating(*floating: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return self.call(*replaced(primals, positions, floating))
 
-        at = tuple(primals[i].contiguous() for i in chosen)  # tangents get the layout of the values
+        at = tuple(primals[i].contiguous() for i in positions)  # tangents get the layout of the values
         with differentiable_attention(self):
             try:
-                outs, moved = torch.func.jvp(of_chosen, at, along)
+                outs, moved = torch.func.jvp(of_floating, at, along)
             except NotImplementedError as error:
                 if "forward AD" not in str(error):
                     raise
-                outs, moved = _pushed_by_pullbacks(of_chosen, at, along)
+                outs, moved = _pushed_by_pullbacks(of_floating, at, along)
         return (*outs, *(t for x, t in zip(outs, moved) if is_floating(x)))
 
 
@@ -276,24 +268,23 @@ class Mapped(_Derived):
 
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Call the function for all lanes."""
-        (mapped,) = self.given
         # Lanes that differ only in derivatives are of one evaluation of the function, and have the same numbers.
-        randomness = "different" if any(mapped[: self.count_primals()]) else "same"
-        over = torch.func.vmap(self.call, tuple(0 if each else None for each in mapped), randomness=randomness)
-        found: tuple[torch.Tensor, ...]
+        randomness = "different" if any(self.chosen[: self.count_primals()]) else "same"
+        axes = tuple(0 if is_mapped else None for is_mapped in self.chosen)
+        results: tuple[torch.Tensor, ...]
         try:
-            found = over(*xs)
+            results = torch.func.vmap(self.call, axes, randomness=randomness)(*xs)
         except RuntimeError as error:
             if not any(each in str(error) for each in _WITHOUT_RULE):
                 raise
-            found = self.one_by_one(xs)
-        return found
+            results = self.one_by_one(xs)
+        return results
 
     def one_by_one(self, xs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
         """Call the function for one lane after another, where PyTorch has no rule: for recurrent networks."""
-        (mapped,) = self.given
-        size = next(x.shape[0] for x, each in zip(xs, mapped) if each)
-        lanes = [self.call(*[x[i] if each else x for x, each in zip(xs, mapped)]) for i in range(size)]
+        size = next(x.shape[0] for x, is_mapped in zip(xs, self.chosen) if is_mapped)
+        mapped = [x.unbind() if is_mapped else [x] * size for x, is_mapped in zip(xs, self.chosen)]
+        lanes = [self.call(*arguments) for arguments in zip(*mapped)]
         return tuple(map(torch.stack, zip(*lanes)))
 
 
@@ -305,25 +296,30 @@ class Seeded(_Derived):
 
     kind = "seeded"
 
+    def __init__(self, call: Any, states: int, is_again: bool) -> None:
+        """Take a call, the number of states, and whether the call has been evaluated before."""
+        super().__init__(call, ())
+        self.states, self.is_again = states, is_again
+
+    def of(self, call: Any) -> Any:
+        """Add states to another call."""
+        return Seeded(call, self.states, self.is_again)
+
     def __call__(self, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Call the function."""
-        count, is_again = self.given
-        found: tuple[torch.Tensor, ...]
+        states, arguments = xs[: self.states], xs[self.states :]
         if xs[0].device.type == "meta":
-            found = self.call(*xs[count:])
-        else:
-            with Draws(self.call.generators(), xs[:count], is_again):
-                found = self.call(*xs[count:])
-        return found
+            return self.call(*arguments)
+        with Draws(self.call.generators(), states, self.is_again):
+            return self.call(*arguments)
 
     def count_primals(self) -> int:
         """As for `Call`."""
-        found: int = self.given[0] + self.call.count_primals()
-        return found
+        return self.states + self.call.count_primals()
 
     def again(self) -> Any:
         """As for `Call`."""
-        return Seeded(self.call.again(), self.given[0], True)
+        return Seeded(self.call.again(), self.states, True)
 
 
 def repeated(call: Any) -> tuple[Any, list[Any]]:

@@ -1,6 +1,7 @@
 """The operation that is one call of PyTorch, and its rules."""
 
 from collections.abc import Sequence
+from itertools import compress
 from typing import Any, Final
 
 import torch
@@ -21,56 +22,54 @@ def _run(*xs: torch.Tensor, call: Any) -> tuple[torch.Tensor, ...]:
 
 
 def _program(*xs: torch.Tensor, call: Any) -> tuple[torch.Tensor, ...]:
-    found: tuple[torch.Tensor, ...] = call(*xs)
-    return found
+    results: tuple[torch.Tensor, ...] = call(*xs)
+    return results
 
 
 def _pulled(namespace: Any, call: Any, primals: Sequence[Any], wanted: Sequence[bool], cotangents: Any) -> list[Any]:
     """Return the cotangents of all arguments, None for those that aren't wanted. The call has been evaluated before."""
     again, state = repeated(call)
     chosen = (*[False] * len(state), *wanted)
-    found = bind(operation(namespace), [*state, *primals, *cotangents], {"call": Pull(again, chosen)})
-    rest = iter(map(bare, found))
-    return [next(rest) if each else None for each in wanted]
+    gradients = bind(operation(namespace), [*state, *primals, *cotangents], {"call": Pull(again, chosen)})
+    rest = iter(map(bare, gradients))
+    return [next(rest) if is_wanted else None for is_wanted in wanted]
 
 
 def _linearize(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     call = params["call"]
     nodes, primals = trace.taken_apart(args)
-    found = None if private.are_levels_active() else graphed(trace, call, args, nodes, primals)
-    if found is not None:
-        return found
+    results = None if private.are_levels_active() else graphed(trace, call, args, nodes, primals)
+    if results is not None:
+        return results
     wanted = tuple(node is not None and is_floating(x) for node, x in zip(nodes, primals))
-    nodes = [node if each else None for node, each in zip(nodes, wanted)]
+    nodes = [node if is_wanted else None for node, is_wanted in zip(nodes, wanted)]
     call.watched = True
     outs = tuple(map(bare, bind(op, primals, params)))
     floating = [is_floating(x) for x in outs]
 
     def back(*cotangents: Any) -> Any:
-        given = [ct for ct, each in zip(cotangents, floating) if each]
-        return _pulled(trace.namespace, call, primals, wanted, given)
+        return _pulled(trace.namespace, call, primals, wanted, compress(cotangents, floating))
 
     def push(*tangents: Any) -> Any:
-        has = tuple(t is not None and each for t, each in zip(tangents, wanted))
+        has_tangent = tuple(t is not None and is_wanted for t, is_wanted in zip(tangents, wanted))
         again, state = repeated(call)
-        given = [*state, *primals, *(t for t, each in zip(tangents, has) if each)]
-        pushed = Push(again, (*[False] * len(state), *has))
-        found = iter(list(bind(operation(trace.namespace), given, {"call": pushed}))[len(outs) :])
-        return [bare(next(found)) if each else None for each in floating]
+        pushed = Push(again, (*[False] * len(state), *has_tangent))
+        arrays = [*state, *primals, *compress(tangents, has_tangent)]
+        moved = iter(list(bind(operation(trace.namespace), arrays, {"call": pushed}))[len(outs) :])
+        return [bare(next(moved)) if each else None for each in floating]
 
     return opaque(trace, outs, nodes, back, push)
 
 
 def _forward(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     primals, tangents = trace.split(args)
-    has = tuple(t is not None and is_floating(x) for x, t in zip(primals, tangents))
-    given = [t for t, each in zip(tangents, has) if each]
-    pushed = Push(params["call"], has)
-    found = list(map(bare, bind(op, [*primals, *given], {"call": pushed})))
+    has_tangent = tuple(t is not None and is_floating(x) for x, t in zip(primals, tangents))
+    pushed = Push(params["call"], has_tangent)
+    arrays = list(map(bare, bind(op, [*primals, *compress(tangents, has_tangent)], {"call": pushed})))
     params["call"].state = pushed.state
-    count = (len(found) + sum(not is_floating(x) for x in found)) // 2
-    moved = iter(found[count:])
-    return tuple(trace.pair(x, next(moved) if is_floating(x) else None) for x in found[:count])
+    count = (len(arrays) + sum(not is_floating(x) for x in arrays)) // 2
+    moved = iter(arrays[count:])
+    return tuple(trace.pair(x, next(moved) if is_floating(x) else None) for x in arrays[:count])
 
 
 def _batch(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -78,11 +77,11 @@ def _batch(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> A
     values = [x._value if each else bare(x) for x, each in zip(args, mapped)]
     over = Mapped(params["call"], mapped)
     try:
-        found = bind(op, values, {"call": over})
+        results = bind(op, values, {"call": over})
     except (RuntimeError, NotImplementedError) as error:
         raise _for_lanes(params["call"], error) from error
     params["call"].state = over.state
-    return tuple(trace.namespace.array(trace, bare(x)) for x in found)
+    return tuple(trace.namespace.array(trace, bare(x)) for x in results)
 
 
 def _for_lanes(call: Any, error: Exception) -> Exception:
@@ -112,8 +111,7 @@ def _tape(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> An
         floating = [is_floating(x) for x in outs]
 
         def back(*cotangents: Any) -> Any:
-            given = [ct for ct, each in zip(cotangents, floating) if each]
-            return _pulled(namespace, call, primals, active, given)
+            return _pulled(namespace, call, primals, active, compress(cotangents, floating))
 
         return outs, back
 
@@ -159,18 +157,18 @@ _WITHOUT_VALUES: Final = ("meta tensor", "Meta tensor", "'Meta'", "data-dependen
 def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
     """Return the shapes of the results of a call, and whether it draws random numbers."""
     if isinstance(call, Seeded):
-        return _abstract(call.call, avals[call.given[0] :])
+        return _abstract(call.call, avals[call.states :])
     if isinstance(call, Pull):
-        return tuple(aval_of(x) for x, each in zip(avals, call.given[0]) if each), False
+        return tuple(map(aval_of, compress(avals, call.chosen))), False
     if isinstance(call, Push):
-        outs, is_random = _abstract(call.call, avals[: len(call.given[0])])
+        outs, is_random = _abstract(call.call, avals[: len(call.chosen)])
         return (*outs, *(aval_of(x) for x in outs if is_floating(x))), is_random
     meta = [torch.empty(tuple(x.shape), dtype=x.dtype, device="meta") for x in avals]
     device = next((x.device for x in avals), None)
     abstract = call.with_constants(lambda x: x.detach().to("meta"))
     try:
         with torch.no_grad():
-            found, is_random = private.watched(lambda: abstract(*meta))
+            results, is_random = private.watched(lambda: abstract(*meta))
     except (RuntimeError, NotImplementedError) as error:
         message = str(error)
         if not any(each in message for each in _WITHOUT_VALUES):
@@ -181,7 +179,7 @@ def _abstract(call: Any, avals: Sequence[Any]) -> tuple[tuple[Aval, ...], bool]:
             f"or call it outside of the compiled function; PyTorch says: {message.splitlines()[0]}"
         ) from error
     call.result = abstract.result
-    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in found), is_random
+    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in results), is_random
 
 
 def _shape(namespace: Any, *avals: Any, call: Any) -> tuple[Aval, ...]:
@@ -198,8 +196,7 @@ def _stage(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> A
     for i, source in enumerate(call.generators()):
         state = source.get_state()
         aval = Aval(tuple(state.shape), state.dtype, state.device)
-        given = {"call": call, "number": i}
-        states.append(trace.equation(_state(namespace), [inputs[0]], given, aval))
+        states.append(trace.equation(_state(namespace), [inputs[0]], {"call": call, "number": i}, aval))
     call.state = states
     inputs = [*map(trace.atom, states), *inputs]
     seeded = Seeded(call, len(states), False)
@@ -218,42 +215,41 @@ def _depends(on: Sequence[bool], *, call: Any) -> tuple[bool, ...]:
     return (any(on),) * int(call.count)
 
 
-_OVERRIDES: Final = {
-    "batch": _batch,
-    "depends": _depends,
-    "forward": _forward,
-    "linearize": _linearize,
-    "tape": _tape,
-}
+_RULES: Final = {"batch": _batch, "depends": _depends, "forward": _forward, "linearize": _linearize, "tape": _tape}
+_OF_CALLS: Final = {"overrides": {**_RULES, "stage": _stage}, "shape": _shape, "result": tuple}
 
 
 def operation(namespace: Any) -> Op:
     """Return the operation of a namespace. Its parameter is the call."""
-    found: Op | None = namespace.operations.get("torch")
-    if found is None:
-        found = namespace.operation("torch", _run)
-        found.overrides, found.shape, found.result = _OVERRIDES | {"stage": _stage}, _shape, tuple
-    return found
+    op: Op = namespace.operation("torch", _run, **_OF_CALLS)
+    return op
+
+
+def _first(x: torch.Tensor, *, call: Any) -> torch.Tensor:
+    result: torch.Tensor = call(x)[0]
+    return result
+
+
+def _first_of_all(xp: Any, x: Any, *, call: Any) -> Any:
+    return bind(operation(xp), (x,), {"call": call})[0]
+
+
+def _stage_decomposed(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    return op.decompose(args, params)
 
 
 def element(namespace: Any) -> Op:
     """Return the operation that is the only result of a call."""
-    found: Op | None = namespace.operations.get("torch_element")
-    if found is None:
-        found = namespace.operation("torch_element", lambda x, *, call: call(x)[0])
-        found.decomposition = lambda xp, x, *, call: bind(operation(xp), (x,), {"call": call})[0]
-        found.overrides = {"stage": lambda trace, op, args, params: op.decompose(args, params)}
-    return found
+    overrides = {"stage": _stage_decomposed}
+    op: Op = namespace.operation("torch_element", _first, decomposition=_first_of_all, overrides=overrides)
+    return op
 
 
 def program(namespace: Any, has_effects: bool) -> Op:
     """Return the operation of graphs, which doesn't watch generators."""
     name = "torch_with_effects" if has_effects else "torch_call"
-    found: Op | None = namespace.operations.get(name)
-    if found is None:
-        found = namespace.operation(name, _program)
-        found.overrides, found.shape, found.result, found.effects = _OVERRIDES, _shape, tuple, has_effects
-    return found
+    op: Op = namespace.operation(name, _program, overrides=_RULES, shape=_shape, result=tuple, effects=has_effects)
+    return op
 
 
 def _read_state(x: torch.Tensor, *, call: Any, number: int) -> torch.Tensor:
@@ -272,9 +268,12 @@ def _shape_of_state(namespace: Any, x: Any, *, call: Any, number: int) -> Aval:
 
 def _state(namespace: Any) -> Op:
     """Return the operation that reads the state of a generator when a program runs. Its array is only for order."""
-    found: Op | None = namespace.operations.get("torch_state")
-    if found is None:
-        found = namespace.operation("torch_state", _read_state)
-        found.shape, found.effects, found.constant = _shape_of_state, True, "the state of a generator"
-        found.overrides = {"batch": _state_of_lanes}
-    return found
+    op: Op = namespace.operation(
+        "torch_state",
+        _read_state,
+        shape=_shape_of_state,
+        effects=True,
+        constant="the state of a generator",
+        overrides={"batch": _state_of_lanes},
+    )
+    return op

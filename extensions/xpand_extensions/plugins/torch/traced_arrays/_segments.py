@@ -5,6 +5,7 @@ graph stores what it needs.
 """
 
 from collections.abc import Sequence
+from itertools import compress
 from operator import attrgetter
 from typing import Any
 
@@ -80,7 +81,7 @@ class Segment(Opaque):
         return tensor
 
     def add(self, trace: Any, x: torch.Tensor, out: Any, edge: Any) -> Any:
-        """Make the array of a result, given its tensor in the graph, its value and its edge."""
+        """Make the array of a result, from its tensor in the graph, its value and its edge."""
         aval = Aval(out.shape, out.dtype, out.device)
         self.avals.append(aval)
         self.edges.append(edge)
@@ -99,17 +100,17 @@ class Segment(Opaque):
         along = Along(
             [self.edges[i] for i in chosen], [(node, x) for node, (_, x) in self.leaves.items()], self.is_part
         )
-        given = [ct[i] for i in chosen]
+        cotangents = [ct[i] for i in chosen]
         if self.maps:
-            given = [_over_lanes(c, self.maps) for c in given]
-            if any(isinstance(c, TracedArray) for c in given):
+            cotangents = [_over_lanes(c, self.maps) for c in cotangents]
+        if any(isinstance(c, TracedArray) for c in cotangents):
+            if self.maps:
                 return self.pulled_again(ct)
-        if any(isinstance(c, TracedArray) for c in given):
-            found = map(bare, bind(self.namespace.operations["torch"], given, {"call": along}))
-            return list(zip(self.leaves, found))
+            contributions = bind(self.namespace.operations["torch"], cotangents, {"call": along})
+            return list(zip(self.leaves, map(bare, contributions)))
         return [
             (node, _of_lanes(namespace, c, self.maps))
-            for node, c in zip(self.leaves, along.pulled(given))
+            for node, c in zip(self.leaves, along.pulled(cotangents))
             if c is not None
         ]
 
@@ -117,27 +118,25 @@ class Segment(Opaque):
         """Return the contributions to the arguments, by a second evaluation of each call."""
         op = self.namespace.operations["torch"]
         cts = {i: c for i, c in enumerate(ct) if c is not None}
-        found = []
+        contributions = []
         for call, primals, nodes, wanted, first, count in reversed(self.calls):
             if not any(i in cts for i in range(first, first + count)):
                 continue
-            given = [
+            cotangents = [
                 cts[i] if i in cts else zeros(self.namespace, self.avals[i])
                 for i in range(first, first + count)
                 if is_floating(self.avals[i])
             ]
             again, state = repeated(call)
             pulled = Pull(again, (*[False] * len(state), *wanted))
-            rest = iter(list(map(bare, bind(op, [*state, *primals, *given], {"call": pulled}))))
-            for node, each in zip(nodes, wanted):
-                if not each:
-                    continue
+            rest = iter(list(map(bare, bind(op, [*state, *primals, *cotangents], {"call": pulled}))))
+            for node in compress(nodes, wanted):
                 c = next(rest)
                 if self.made(node):
                     cts[node.position] = plus(cts[node.position], c) if node.position in cts else c
                 else:
-                    found.append((node, c))
-        return found
+                    contributions.append((node, c))
+        return contributions
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
         """Compute the tangents of the results."""
@@ -148,9 +147,9 @@ class Segment(Opaque):
             return None
         chosen = [i for i, edge in enumerate(self.edges) if edge is not None]
         across = Across([self.edges[i] for i in chosen], pairs, [self.avals[i] for i in chosen])
-        given = [tangents[node] for node, _ in pairs]
-        found = iter(list(map(bare, bind(self.namespace.operations["torch"], given, {"call": across}))))
-        return [next(found) if edge is not None else None for edge in self.edges]
+        moved = bind(self.namespace.operations["torch"], [tangents[node] for node, _ in pairs], {"call": across})
+        rest = iter(list(map(bare, moved)))
+        return [next(rest) if edge is not None else None for edge in self.edges]
 
     def pushed_again(self, tangents: dict[Node, Any]) -> Any:
         """Compute the tangents of the results by a second evaluation of each call."""
@@ -158,22 +157,18 @@ class Segment(Opaque):
         moved: list[Any] = [None] * len(self.edges)
         for call, primals, nodes, wanted, first, count in self.calls:
             along = [
-                None
-                if not each
-                else moved[node.position]
-                if type(node) is Part and node.whole is self
-                else tangents.get(node)
-                for node, each in zip(nodes, wanted)
+                None if not is_wanted else moved[node.position] if self.made(node) else tangents.get(node)
+                for node, is_wanted in zip(nodes, wanted)
             ]
             if all(t is None for t in along):
                 continue
             again, state = repeated(call)
             pushed = Push(again, (*[False] * len(state), *[t is not None for t in along]))
             args = [*state, *primals, *(t for t in along if t is not None)]
-            found = iter(list(map(bare, bind(op, args, {"call": pushed})))[count:])
+            rest = iter(list(map(bare, bind(op, args, {"call": pushed})))[count:])
             for i in range(first, first + count):
                 if is_floating(self.avals[i]):
-                    moved[i] = next(found)
+                    moved[i] = next(rest)
         return moved
 
 
@@ -268,7 +263,7 @@ class Along(_Linear):
         """Return the cotangents of the inputs, None for zero."""
         create = torch.is_grad_enabled() and (self.is_part or any(ct.requires_grad for ct in cts))
         try:
-            found = torch.autograd.grad(
+            gradients = torch.autograd.grad(
                 self.edges,
                 [edge for _, edge in self.frontier],
                 list(map(conjugated, cts)),
@@ -281,15 +276,15 @@ class Along(_Linear):
                 "PyTorch evaluates a part of the function again, by `torch.utils.checkpoint` or hooks of saved "
                 "tensors, after the transformation has traced it; use `autodiff.checkpoint` of `xpand_extensions`"
             ) from error
-        return [None if x is None else own(x) for x in found]
+        return [None if x is None else own(x) for x in gradients]
 
     def __call__(self, *cts: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Return the cotangents of the inputs."""
         self.result = None, (None,) * len(self.frontier), (True,) * len(self.frontier)
         if cts[0].device.type == "meta":
             return tuple(_zeros(node, cts[0]) for node, _ in self.frontier)
-        found = self.pulled(cts)
-        return tuple(_zeros(node, cts[0]) if x is None else x for (node, _), x in zip(self.frontier, found))
+        gradients = self.pulled(cts)
+        return tuple(_zeros(node, cts[0]) if x is None else x for (node, _), x in zip(self.frontier, gradients))
 
 
 class Across(_Linear):
@@ -318,7 +313,7 @@ class Across(_Linear):
         pairs = [(x, conjugated(t)) for x, t in zip(self.back, tangents) if x is not None and x.requires_grad]
         if not pairs:
             return tuple(torch.zeros_like(x) for x in self.cts)
-        found = torch.autograd.grad(
+        moved = torch.autograd.grad(
             [x for x, _ in pairs],
             self.cts,
             [t for _, t in pairs],
@@ -327,18 +322,18 @@ class Across(_Linear):
             allow_unused=True,
             materialize_grads=True,
         )
-        return tuple(map(own, found))
+        return tuple(map(own, moved))
 
 
 def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primals: list[Any]) -> Any:
     """Apply a call to tensors with values, and add it to PyTorch's graph. Return None if others trace an argument."""
     maps: tuple[Any, ...] = ()
-    given = None
+    of_lane = None
     nodes = [None if node is None or not is_floating(x) else node for node, x in zip(nodes, primals)]
     for x in primals:
         if isinstance(x, TracedArray):
             wanted = tuple([node is not None for node in nodes])
-            given = call, primals, nodes, wanted
+            of_lane = call, primals, nodes, wanted
             call.watched = True
             call, primals, maps = _without_maps(call, primals, wanted)
             break
@@ -358,9 +353,9 @@ def graphed(trace: Any, call: Any, args: Sequence[Any], nodes: list[Any], primal
     else:
         with torch.enable_grad():
             made = evaluated(call, *primals)
-    if given is not None:
-        given[0].state = call.state
-        segment.calls.append((*given, len(segment.edges), len(made)))
+    if of_lane is not None:
+        of_lane[0].state = call.state
+        segment.calls.append((*of_lane, len(segment.edges), len(made)))
     results = []
     for x in made:
         out = x if is_part else _of_lanes(trace.namespace, x.detach(), maps)

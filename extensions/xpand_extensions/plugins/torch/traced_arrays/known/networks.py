@@ -27,10 +27,9 @@ def _activation(function: Any, factor: Any) -> Known:
             return NotImplemented
         op = xp.operations.get(name)
         if op is None:
-            op = xp.operation(name, function)
             like = xp.operations["tanh"]
-            op.shape, op.batching, op.is_elementwise = like.shape, like.batching, True
-            op.derivative, op.factors = (type(like.derivative[0])(factor),), (factor,)
+            attributes = {"shape": like.shape, "batching": like.batching, "is_elementwise": True, "factors": (factor,)}
+            op = xp.operation(name, function, **attributes, derivative=(type(like.derivative[0])(factor),))
         return xp.wrap(bind(op, (input,), {}))
 
     return apply
@@ -83,9 +82,9 @@ def _batch_norm(
 ) -> Any:
     if not training or not (is_traced(running_mean) or is_traced(running_var)):
         return NotImplemented
-    found = functional.batch_norm(input, None, None, weight, bias, True, momentum, eps)
+    normalized = functional.batch_norm(input, None, None, weight, bias, True, momentum, eps)
     _update(xp, xp.wrap(input), running_mean, running_var, momentum, (0, *range(2, input.ndim)))
-    return found
+    return normalized
 
 
 @known(functional.instance_norm)
@@ -102,9 +101,9 @@ def _instance_norm(
 ) -> Any:
     if not use_input_stats or not (is_traced(running_mean) or is_traced(running_var)):
         return NotImplemented
-    found = functional.instance_norm(input, None, None, weight, bias, True, momentum, eps)
+    normalized = functional.instance_norm(input, None, None, weight, bias, True, momentum, eps)
     _update(xp, xp.wrap(input), running_mean, running_var, momentum, tuple(range(2, input.ndim)))
-    return found
+    return normalized
 
 
 @arithmetic(functional.mse_loss)
@@ -123,5 +122,5 @@ def _mse_loss(
         return NotImplemented  # PyTorch warns
     if reduction not in ("mean", "sum", "none"):
         return NotImplemented
-    found = xp.square(input - target)
-    return found if reduction == "none" else getattr(xp, reduction)(found)
+    squares = xp.square(input - target)
+    return squares if reduction == "none" else getattr(xp, reduction)(squares)
