@@ -188,12 +188,12 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
     return structure.tree(leaves) if isinstance(structure, Partial) else unflatten_values(structure, leaves)
 
 
-def replaced(leaves: Iterable[Any], positions: Iterable[int], given: Iterable[Any]) -> list[Any]:
-    """Replace the leaves at some positions."""
-    found = list(leaves)
-    for position, x in zip(positions, given):
-        found[position] = x
-    return found
+def replaced(leaves: Iterable[Any], positions: Iterable[int], others: Iterable[Any]) -> list[Any]:
+    """Return a list of the leaves with others at some positions."""
+    new = list(leaves)
+    for position, x in zip(positions, others):
+        new[position] = x
+    return new
 
 
 def weak_numbers(like: Array | None) -> bool:

@@ -10,7 +10,7 @@ from xpand.extend import Array
 from .. import autodiff
 from .._captures import captured, captured_and_global, converted, solved_directly, with_own_cells
 from .._dispatch import forwards_to
-from .._transforms import ArraySpec
+from .._transforms import ArraySpec, replaced
 from ..autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
 from ..autodiff.checkpoint_policies import AnyPolicy, check_no_offload, everything_saveable
 from ..tracing import TracedArray, traced_namespace
@@ -71,10 +71,7 @@ def value_and_grad(
         namespace = traced_namespace(xp)
 
         def of_chosen(*chosen: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            given = [namespace.argument(x) for x in arrays]
-            for position, x in zip(positions, chosen):
-                given[position] = x
-            return (function(*given),), ()
+            return (function(*replaced(map(namespace.argument, arrays), positions, chosen)),), ()
 
         (value,), _, linear = _linearize(namespace, "grad", of_chosen, [arrays[position] for position in positions])
         gradients = linear.pull(xp.ones_like(value))
@@ -102,16 +99,16 @@ def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[
     return list(constants.values()), partial(_of_residuals, body)
 
 
-def _of_residuals(body: Body, arrays: Sequence[Array], *given: Array) -> tuple[Array, ...]:
-    return body.run(*arrays, *given)
+def _of_residuals(body: Body, arrays: Sequence[Array], *primals: Array) -> tuple[Array, ...]:
+    return body.run(*arrays, *primals)
 
 
 def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
-    found = captured(lambda x: isinstance(x, TracedArray), function, *example_args)
-    if not found:
+    traced = captured(lambda x: isinstance(x, TracedArray), function, *example_args)
+    if not traced:
         function(*example_args)  # this call determines the structure of the result
         return function, []
-    namespace = traced_namespace(array_namespace(*example_args, *found))
+    namespace = traced_namespace(array_namespace(*example_args, *traced))
     flat = lambda *xs: (tuple(function(*xs)), ())
     body, outer = closed(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
     constants: list[Any] = list(map(namespace.wrap, outer))
@@ -119,8 +116,8 @@ def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tu
 
     def converted(*xs: Array) -> tuple[Array, ...]:
         others = iter(xs[len(example_args) :])
-        given = [next(others) if each else x for x, each in zip(constants, is_differentiated)]
-        return tuple(map(namespace.wrap, body.graph.run(*given, *xs[: len(example_args)])))
+        values = [next(others) if each else x for x, each in zip(constants, is_differentiated)]
+        return tuple(map(namespace.wrap, body.graph.run(*values, *xs[: len(example_args)])))
 
     return converted, [x for x, each in zip(constants, is_differentiated) if each]
 
@@ -138,8 +135,8 @@ def checkpoint(
     check_no_offload(policy)  # all other policies recompute all values
 
     def call(*arrays: Array) -> Arrays:
-        found = checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
-        return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
+        results = checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+        return results if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, results))
 
     return call
 
@@ -166,8 +163,8 @@ class _Custom:
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:
         """Call the function."""
         namespace = traced_namespace(array_namespace(*arrays))
-        found = called_with_captured(namespace, self.name, self.function, arrays, self.rules)
-        return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
+        results = called_with_captured(namespace, self.name, self.function, arrays, self.rules)
+        return results if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, results))
 
 
 def custom_jvp(
@@ -224,21 +221,21 @@ def _solved(
     namespace = traced_namespace(array_namespace(*first, *args))
     is_transformed = namespace.is_transformed
     outer, shared = captured_and_global(is_transformed, *functions)
-    found = solved_directly(is_transformed, functions, first, args, outer)
-    if found is not None:
-        return found
-    given = (*first, *args)
+    result = solved_directly(is_transformed, functions, first, args, outer)
+    if result is not None:
+        return result
+    arrays = (*first, *args)
     later = list(map(with_own_cells, functions))  # derivatives call the functions again
     # Functions of derivatives refer to arrays that they don't use, and some arrays can't be replaced in copies. Staging
     # finds the arrays that the functions use.
-    is_converted = outer and not shared and not any(map(is_traced, given)) and not any(map(_is_tangent, outer))
-    is_staged = not is_converted and (bool(outer or shared) or not any(map(is_transformed, given)))
+    is_converted = outer and not shared and not any(map(is_traced, arrays)) and not any(map(_is_tangent, outer))
+    is_staged = not is_converted and (bool(outer or shared) or not any(map(is_transformed, arrays)))
     if is_converted:
         later = [each and converted(each, outer) for each in later]
     else:
         outer = []
-    outs = solved(namespace, equation(len(outer), *later), (*given, *outer), is_staged)
-    if not any(isinstance(x, TracedArray) for x in given):
+    outs = solved(namespace, equation(len(outer), *later), (*arrays, *outer), is_staged)
+    if not any(isinstance(x, TracedArray) for x in arrays):
         outs = list(map(bare, outs))
     return tuple(outs[: len(first)]), tuple(outs[len(first) :])
 

@@ -8,6 +8,7 @@ from xpand import is_concrete, trees
 from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
+from .._transforms import replaced
 from . import _convert as conversions
 from ._containers import COO, CSC, CSR, Sparse
 from ._libraries import container_of, native_format
@@ -156,13 +157,10 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
             raise ValueError(
                 f"assemble: takes as many arrays as `disassemble` found, {len(positions)}, got {len(arrays)}"
             )
-        whole = list(rest)
-        for position, x in zip(positions, arrays):
-            whole[position] = x
-        found = trees.unflatten(inner, whole)
+        containers = trees.unflatten(inner, replaced(rest, positions, arrays))
         for i, format in formats.items():
-            found[i] = to_native(found[i], format=format)
-        return trees.unflatten(outer, found)
+            containers[i] = to_native(containers[i], format=format)
+        return trees.unflatten(outer, containers)
 
     return assemble, [leaves[i] for i in positions]
 

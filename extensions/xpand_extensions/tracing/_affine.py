@@ -13,6 +13,7 @@ from xpand import is_concrete
 from xpand.extend import Array, Namespace
 
 from .. import sparse
+from .._transforms import replaced
 from ..devices._move import on_host
 from ..extend._derivatives import LINEAR, joint, scale
 from ._affine_maps import Map, compose, coordinates_of, plus, scaled
@@ -174,11 +175,8 @@ class _Call:
 
     def run(self, values: Sequence[Array]) -> list[Array]:
         """Run the operation with host arrays in place of the traced ones."""
-        given = list(self.given)
-        for i, x in zip(self.mine, values):
-            given[i] = x
-        found = bind(self.host_op, given, self.params)
-        return [found] if self.op.result is None else list(found)
+        result = bind(self.host_op, replaced(self.given, self.mine, values), self.params)
+        return [result] if self.op.result is None else list(result)
 
     def linear(self, i: int, value: Array) -> list[Array]:
         """Apply the linear part of the operation in one argument."""

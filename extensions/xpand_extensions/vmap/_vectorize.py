@@ -10,7 +10,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, checks, describe
 
 from .._transformed import transformation
-from .._transforms import arrays_of
+from .._transforms import arrays_of, replaced
 from .._where import clean_tracebacks
 from ._mapping import vmap
 
@@ -74,11 +74,8 @@ def vectorize(
         arrays = _arrays(args, dimensions)
         sizes = _core_sizes(dimensions, arrays)
 
-        def of_core(*given: Array) -> Any:
-            everything = list(args)
-            for i, x in zip(dimensions, given):
-                everything[i] = x
-            result = function(*everything, **kwargs)
+        def of_core(*arrays: Array) -> Any:
+            result = function(*replaced(args, dimensions, arrays), **kwargs)
             if core is not None:
                 _check_results(result, core, sizes)
             return result

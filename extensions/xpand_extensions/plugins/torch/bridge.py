@@ -21,6 +21,7 @@ from xpand.extend import LibraryArray as Array
 
 from ..._captures import with_own_cells
 from ..._dispatch import operation_at
+from ..._transforms import replaced
 from ...extend._applied import Ruled
 from ...tracing import traced_namespace
 from ...tracing._batching import batched_all
@@ -117,13 +118,10 @@ def bridged(
     tensors = [i for i, x in enumerate(args) if isinstance(x, torch.Tensor)]
 
     def of_tensors(*xs: Any) -> Arrays:
-        given = list(args)
-        for i, x in zip(tensors, xs):
-            given[i] = x
-        return function(*given)
+        return function(*replaced(args, tensors, xs))
 
-    found: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors, rule), *[args[i] for i in tensors])
-    return found
+    results: Arrays = _Bridge.apply(_Call(namespace, name, of_tensors, rule), *[args[i] for i in tensors])
+    return results
 
 
 def by_rules(path: str) -> Callable[[F], F]:
@@ -158,10 +156,7 @@ class _Call:
         """Return the function of the tensors at some positions, for transformations."""
 
         def function(*xs: Any) -> tuple[Any, tuple[()]]:
-            given = list(map(self.namespace.wrap, arrays))
-            for i, x in zip(positions, xs):
-                given[i] = x
-            return self.function(*given), ()
+            return self.function(*replaced(map(self.namespace.wrap, arrays), positions, xs)), ()
 
         return function
 
@@ -208,12 +203,12 @@ class _Pullback:
 
     def pull(self, *cotangents: Array) -> list[Any]:
         """Return the cotangents of the arguments that are differentiated."""
-        given = tuple([ct if each else None for ct, each in zip(cotangents, self.are_floating)])
+        known = tuple([ct if each else None for ct, each in zip(cotangents, self.are_floating)])
         residuals = self.residuals
         if any(isinstance(ct, TracedArray) for ct in cotangents):
             residuals = tuple(map(self.wrap, residuals))
-        found = self.backward(self.perturbed, residuals, given)
-        return [bare(x) for x, each in zip(found, self.perturbed) if each]
+        gradients = self.backward(self.perturbed, residuals, known)
+        return [bare(x) for x, each in zip(gradients, self.perturbed) if each]
 
 
 class _Bridge(torch.autograd.Function):  # type: ignore[misc]
@@ -246,23 +241,23 @@ class _Bridge(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
         *xs, token = ctx.saved_tensors
-        given = tuple(map(_cotangent, gradients, ctx.like))
+        cotangents = tuple(map(_cotangent, gradients, ctx.like))
         needed = [i for i, each in enumerate(ctx.needs_input_grad[1:]) if each]
         linear = getattr(token, "linear", None)
-        if linear is None or torch.is_grad_enabled() or any(map(is_in_level, given)):
-            found = dict(zip(needed, ctx.call.pulled_back(tuple(xs), needed, given)))
+        if linear is None or torch.is_grad_enabled() or any(map(is_in_level, cotangents)):
+            pulled = dict(zip(needed, ctx.call.pulled_back(tuple(xs), needed, cotangents)))
         else:
-            found = dict(zip(ctx.call.positions, linear.pull(*given)))
-        return (None, *(conjugated(found[i]) if i in needed else None for i in range(len(xs))))
+            pulled = dict(zip(ctx.call.positions, linear.pull(*cotangents)))
+        return (None, *(conjugated(pulled[i]) if i in needed else None for i in range(len(xs))))
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         *xs, _token = ctx.saved_tensors
         positions = [i for i, t in enumerate(tangents) if t is not None and is_floating(xs[i])]
         with torch.enable_grad():
-            found = ctx.call.pushed_forward(tuple(xs), positions, tuple(tangents[i] for i in positions))
+            moved = ctx.call.pushed_forward(tuple(xs), positions, tuple(tangents[i] for i in positions))
         return tuple(
-            t if dtype.is_floating_point or dtype.is_complex else None for t, (_, dtype, _) in zip(found, ctx.like)
+            t if dtype.is_floating_point or dtype.is_complex else None for t, (_, dtype, _) in zip(moved, ctx.like)
         )
 
     @staticmethod
@@ -307,8 +302,8 @@ def _cotangent(x: Array | None, like: Any) -> Array:
 
 def checkpoint(function: Callable[..., Arrays], arrays: Arrays) -> Arrays:
     """Call a function. `backward` saves only its arguments."""
-    found: Arrays = torch.utils.checkpoint.checkpoint(with_own_cells(function), *arrays, use_reentrant=False)
-    return found
+    results: Arrays = torch.utils.checkpoint.checkpoint(with_own_cells(function), *arrays, use_reentrant=False)
+    return results
 
 
 def ruled(operation: Any, implementation: Callable[..., Any]) -> Callable[..., Any]:
@@ -331,12 +326,12 @@ def ruled(operation: Any, implementation: Callable[..., Any]) -> Callable[..., A
             nonlocal make
             is_traced = any(isinstance(x, TracedArray) for x in xs)
             function = operation.resolve_library("traced") if is_traced else implementation
-            given, named = trees.unflatten(structure, xs)
-            found = function(*given, **named)
-            if not isinstance(found, (tuple, list)):
-                return (bare(found),)
-            make = getattr(type(found), "_make", type(found))
-            return tuple(map(bare, found))
+            arguments, named = trees.unflatten(structure, xs)
+            result = function(*arguments, **named)
+            if not isinstance(result, (tuple, list)):
+                return (bare(result),)
+            make = getattr(type(result), "_make", type(result))
+            return tuple(map(bare, result))
 
         outs = bridged(traced_namespace(xp), operation.name, apply, leaves)
         return outs[0] if make is None else make(outs)

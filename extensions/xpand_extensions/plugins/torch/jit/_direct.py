@@ -13,6 +13,7 @@ from typing import Any, Final
 import torch
 from torch.overrides import TorchFunctionMode
 
+from ...._transforms import replaced
 from ....tracing._backend import Direct
 from ....tracing._core import Aval
 from ....tracing._functions import FUNCTIONS
@@ -47,10 +48,10 @@ def direct(equation: Equation) -> Direct | None:
     arrays = [x.aval for x in (*equation.inputs, *equation.outputs) if isinstance(x, Variable)]
     if not is_elementwise and any(math.prod(x.shape) > MOST for x in arrays):
         return None
-    given = [_example(x.aval, is_elementwise) if isinstance(x, Variable) else x for x in equation.inputs]
+    examples = [_example(x.aval, is_elementwise) if isinstance(x, Variable) else x for x in equation.inputs]
     recorder = _Recorder()
     with suppress(Exception), recorder:  # an operation that fails is left to the program, which may not reach it
-        return recorder.only_call(op.function(*given, **equation.params), given, equation.inputs)
+        return recorder.only_call(op.function(*examples, **equation.params), examples, equation.inputs)
     return None
 
 
@@ -59,9 +60,7 @@ def _of_user(equation: Equation) -> Direct | None:
     call = equation.params["call"]
     if type(call) is not Call or type(call.structure) is not tuple or call.result is None or call.result[0] is not None:
         return None
-    leaves = list(call.leaves)
-    for i, x in zip(call.positions, equation.inputs):
-        leaves[i] = x
+    leaves = replaced(call.leaves, call.positions, equation.inputs)
     count = len(leaves) - len(call.structure)
     params = dict(zip(call.structure, leaves[count:]))
     if any(isinstance(x, Variable) for x in params.values()):
@@ -97,9 +96,9 @@ def _with_numbers(call: Direct, convert: Callable[[float], Any]) -> Direct:
 
 def has_out(call: Direct, out: Aval) -> bool:
     """Return whether the function of an elementwise operation writes its result to an argument `out`."""
-    given = [_example(x.aval, True) if isinstance(x, Variable) else x for x in call.inputs]
+    examples = [_example(x.aval, True) if isinstance(x, Variable) else x for x in call.inputs]
     with suppress(Exception):
-        call.function(*given, **call.params, out=_example(out, True))
+        call.function(*examples, **call.params, out=_example(out, True))
         return True
     return False
 
@@ -132,12 +131,12 @@ class _Recorder(TorchFunctionMode):  # type: ignore[misc]  # PyTorch has no type
             self.calls.append((func, args, kwargs or {}, result))
         return result
 
-    def only_call(self, result: Any, given: Sequence[Any], inputs: Sequence[Any]) -> Direct | None:
+    def only_call(self, result: Any, examples: Sequence[Any], inputs: Sequence[Any]) -> Direct | None:
         """Return the last call with the operation's inputs in place of its arrays, if the others make constants."""
-        *constants, (func, args, kwargs, found) = self.calls
-        if found is not result or any(func is not torch.scalar_tensor for func, *_ in constants):
+        *constants, (func, args, kwargs, last) = self.calls
+        if last is not result or any(func is not torch.scalar_tensor for func, *_ in constants):
             return None
-        known = {id(x): (x, y) for x, y in zip(given, inputs) if isinstance(x, torch.Tensor)}
+        known = {id(x): (x, y) for x, y in zip(examples, inputs) if isinstance(x, torch.Tensor)}
         known |= {id(x): (x, x) for *_, x in constants}
 
         def input_of(x: Any) -> Any:
