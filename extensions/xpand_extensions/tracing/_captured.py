@@ -55,8 +55,8 @@ class WithCaptured:
         self.namespace, self.name, self.count = namespace, name, count
         self.function = converted(with_own_cells(function), outer)
         # The variables of the functions may change before they are called, except those of backward rules.
-        given = {key: each if key == "backward" else with_own_cells(each) for key, each in rules.items()}
-        self.own = {key: converted(each, outer) for key, each in given.items()}
+        own = {key: rule if key == "backward" else with_own_cells(rule) for key, rule in rules.items()}
+        self.own = {key: converted(rule, outer) for key, rule in own.items()}
 
     @property
     def rules(self) -> dict[str, Any]:
@@ -91,8 +91,10 @@ class WithCaptured:
             [t is not None and namespace.is_floating(x.dtype) for x, t in zip(primals, tangents)]
         )
         if positions:
-            given: list[Any] = [tangents[i] for i in positions]
-            moved = jvp(namespace, self._of_captured(primals, positions), [primals[i] for i in positions], given)[1]
+            along_captured: list[Any] = [tangents[i] for i in positions]
+            moved = jvp(
+                namespace, self._of_captured(primals, positions), [primals[i] for i in positions], along_captured
+            )[1]
             others = tuple(map(namespace.wrap, moved))
             along = tuple([x + y for x, y in zip(along, others)]) if has_rule else others
         return outs, along
@@ -113,18 +115,18 @@ class WithCaptured:
         namespace, count = self.namespace, self.count
         skipped = 0 if any(perturbed[count:]) else count
         arrays: Any = (*[None] * skipped, *residuals[: len(perturbed) - skipped])
-        found: list[Array | None] = [None] * len(perturbed)
+        gradients: list[Array | None] = [None] * len(perturbed)
         if any(perturbed[:count]):
             rest = residuals[len(perturbed) - skipped :]
-            found[:count] = self.own["backward"](perturbed[:count], rest, cotangents, *arrays[count:])
+            gradients[:count] = self.own["backward"](perturbed[:count], rest, cotangents, *arrays[count:])
         positions = [i for i in self._captured(perturbed) if namespace.is_floating(arrays[i].dtype)]
         if positions:
             function = self._of_captured(arrays, positions)
             outs, _, linear = linearize(namespace, "vjp", function, [arrays[i] for i in positions])
             whole = [zeros(namespace, x) if ct is None else ct for x, ct in zip(outs, cotangents)]
             for i, ct in zip(positions, linear.pull(*whole)):
-                found[i] = namespace.wrap(ct)
-        return found
+                gradients[i] = namespace.wrap(ct)
+        return gradients
 
     def batches(self, size: int, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, Sequence[bool]]:
         """Compute all lanes by the rule, or by the function if a captured array has the axis."""
@@ -132,5 +134,5 @@ class WithCaptured:
         if any(mapped[count:]):
             outs = batched_all(self.namespace, self.run, arrays, [0 if each else None for each in mapped], size)
             return outs, [True] * len(outs)
-        found: tuple[Arrays, Sequence[bool]] = self.own["batches"](size, mapped[:count], *arrays)
-        return found
+        lanes: tuple[Arrays, Sequence[bool]] = self.own["batches"](size, mapped[:count], *arrays)
+        return lanes

@@ -24,9 +24,9 @@ FEW_STEPS: Final = 64
 
 
 def traced_among(arrays: Iterable[Array], *functions: Callable[..., Any]) -> Array | None:
-    """Return a traced array among the given arrays and those that the functions capture, or None."""
-    found = next(filter(is_traced, arrays), None)
-    return next(iter(captured(is_traced, *functions)), None) if found is None else found
+    """Return a traced array among arrays and those that the functions capture, or None."""
+    traced = next(filter(is_traced, arrays), None)
+    return next(iter(captured(is_traced, *functions)), None) if traced is None else traced
 
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -50,8 +50,8 @@ def _bounded(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: 
         return _while_loop(cond_fun, body_fun, carry, max_iter - 1)
     if any(bridge.is_in_level(x) for x in carry):
         init = _wrapped(carry)
-        found = facade.while_loop.native(init[0])(cond_fun, body_fun, init, max_iter=max_iter - 1)
-        return _bare(found)
+        results = facade.while_loop.native(init[0])(cond_fun, body_fun, init, max_iter=max_iter - 1)
+        return _bare(results)
     size = math.isqrt(max_iter)
     for start in range(1, max_iter, size):
         if not bool(cond_fun(*carry)):
@@ -66,17 +66,17 @@ def _bridge(arrays: Iterable[Array]) -> Any:
     return traced_namespace(array_namespace(*arrays)).bridge
 
 
-def _recorder(found: Arrays, length: int) -> Any:
+def _recorder(results: Arrays, length: int) -> Any:
     """Return the module of the library's own derivatives if it records the steps of a long loop; None otherwise.
 
     Args:
-        found: The results of a step.
+        results: The results of a step.
         length: The number of steps.
     """
-    if length < FEW_STEPS or not found:
+    if length < FEW_STEPS or not results:
         return None
-    bridge = _bridge(found)
-    return None if bridge is None or not any(bridge.is_recorded(x) for x in found) else bridge
+    bridge = _bridge(results)
+    return None if bridge is None or not any(bridge.is_recorded(x) for x in results) else bridge
 
 
 def _wrapped(arrays: Arrays) -> Arrays:
@@ -117,8 +117,8 @@ def _while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init
     # Start again with the transformation that traces the captured array, now that it is known.
     wrap = array_namespace(traced).asarray
     native = facade.while_loop.native(traced)
-    found: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
-    return found
+    results: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
+    return results
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
@@ -224,8 +224,8 @@ def _in_blocks(
     """Scan in blocks. The library saves the carry between them, and computes the steps again."""
     first = (*init, *xs)[0]
     if any(bridge.is_in_level(x) for x in (*init, *xs)):
-        found = facade.scan.native(*_wrapped((first,)))(f, _wrapped(init), _wrapped(xs), length, reverse)
-        return _bare(found[0]), _bare(found[1])
+        results = facade.scan.native(*_wrapped((first,)))(f, _wrapped(init), _wrapped(xs), length, reverse)
+        return _bare(results[0]), _bare(results[1])
     run = partial(_scan, reverse=reverse, is_block=True)
     library = Primitives(array_namespace(first), run, lambda _, function, state: state, FEW_STEPS, checkpoint)
     return checkpointed_scan(library, f, init, xs, length, reverse)
@@ -247,8 +247,8 @@ def _scan(
     if traced is not None:
         wrap = array_namespace(traced).asarray
         init, xs = tuple([wrap(x) for x in init]), tuple([wrap(x) for x in xs])
-        found: tuple[Arrays, Arrays] = facade.scan.native(traced)(f, init, xs, length, reverse, unroll)
-        return found
+        scanned: tuple[Arrays, Arrays] = facade.scan.native(traced)(f, init, xs, length, reverse, unroll)
+        return scanned
     bridge = None if is_block else _recorder((*carry, *row), length)
     if bridge is not None:
         return _in_blocks(bridge, f, init, xs, length, reverse)
@@ -257,13 +257,13 @@ def _scan(
     return carry, stacked(_shared(rows, xp), rows[::-1] if reverse else rows)
 
 
-def _staged(found: Arrays, given: Arrays) -> Array | None:
+def _staged(results: Arrays, arguments: Arrays) -> Array | None:
     """Return a result that compilation traces because of a captured array, if no argument is traced.
 
     The whole loop then becomes one operation of the program.
     """
-    traced = next((x for x in found if is_traced(x) and not is_concrete(x)), None)
-    return None if traced is None or any(is_traced(x) for x in given) else traced
+    traced = next((x for x in results if is_traced(x) and not is_concrete(x)), None)
+    return None if traced is None or any(is_traced(x) for x in arguments) else traced
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
@@ -284,10 +284,10 @@ def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = Fals
     first = [xp.moveaxis(x, axis, 0) for x in elems]
     ahead = tuple([xp.flip(x, axis=0) for x in first] if reverse else first)
     combine = lambda a, b: _moved(fn(_moved(a, 0, axis), _moved(b, 0, axis)), axis, 0)
-    found = _combined(combine, ahead)
+    prefixes = _combined(combine, ahead)
     if reverse:
-        found = tuple([array_namespace(x).flip(x, axis=0) for x in found])
-    return _moved(found, 0, axis)
+        prefixes = tuple([array_namespace(x).flip(x, axis=0) for x in prefixes])
+    return _moved(prefixes, 0, axis)
 
 
 def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
@@ -299,11 +299,11 @@ def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
 
 def steps(f: Callable[..., Any], carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     """Step over rows; list the outputs of each step."""
-    found = []
+    outputs = []
     for row in rows:
         carry, y = f(carry, row)
-        found.append(y)
-    return carry, found
+        outputs.append(y)
+    return carry, outputs
 
 
 def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
@@ -338,8 +338,8 @@ def _moved(arrays: Arrays, source: int, destination: int) -> Arrays:
 
 def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
     """Return the namespace of the outputs. It differs from `xp` if the function uses captured traced arrays."""
-    found = [y for row in rows for y in row]
-    return array_namespace(*found) if found else xp
+    outputs = [y for row in rows for y in row]
+    return array_namespace(*outputs) if outputs else xp
 
 
 def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
@@ -356,35 +356,36 @@ Branch: TypeAlias = Callable[..., Any]
 def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
     if is_concrete(pred):
         return tuple((true_fun if bool(pred) else false_fun)(*operands))
-    found = _called((true_fun, false_fun), operands)
-    if isinstance(found, list):
-        return selected(pred, *found)
-    result: Arrays = facade.cond.native(found)(array_namespace(found).asarray(pred), true_fun, false_fun, *operands)
-    return result
+    results, traced = _called((true_fun, false_fun), operands)
+    if traced is None:
+        return selected(pred, *results)
+    chosen: Arrays = facade.cond.native(traced)(array_namespace(traced).asarray(pred), true_fun, false_fun, *operands)
+    return chosen
 
 
 def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
     if is_concrete(index):
         return tuple(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
-    found = _called(branches, operands)
-    if not isinstance(found, list):
-        result: Arrays = facade.switch.native(found)(array_namespace(found).asarray(index), branches, *operands)
-        return result
-    result = found[0]
-    for number, each in enumerate(found[1:], 1):
-        result = selected(index >= number, each, result)
-    return result
+    results, traced = _called(branches, operands)
+    chosen: Arrays
+    if traced is not None:
+        chosen = facade.switch.native(traced)(array_namespace(traced).asarray(index), branches, *operands)
+        return chosen
+    chosen = results[0]
+    for number, result in enumerate(results[1:], 1):
+        chosen = selected(index >= number, result, chosen)
+    return chosen
 
 
-def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
-    """Call all branches; if a transformation traces their arrays, return an array that it traces.
+def _called(branches: Sequence[Branch], operands: Arrays) -> tuple[list[Arrays], Array | None]:
+    """Call all branches. If a transformation traces their arrays, return an array that it traces as well.
 
     This transformation must then trace the choice: results joined by `where` would include the derivative of the other
     branch times 0, which may be NaN.
     """
     traced = traced_among(operands, *branches)
-    if traced is None:
-        found = [tuple(branch(*operands)) for branch in branches]
-        # The search may miss a captured array. Then a result is traced.
-        traced = traced_among([x for result in found for x in result])
-    return found if traced is None else traced
+    if traced is not None:
+        return [], traced
+    results = [tuple(branch(*operands)) for branch in branches]
+    # The search may miss a captured array. Then a result is traced.
+    return results, traced_among([x for result in results for x in result])

@@ -44,19 +44,19 @@ def define_operation(signature: str, run: Callable[..., Array], pull: Pull | Non
 
     def backward(ctx: Any, cotangent: Array) -> tuple[Any, ...]:
         tensors = ctx.saved_tensors
-        found = [None] * (len(tensors) - 1) if pull is None else pull(cotangent, *ctx.options, *tensors)
-        return (*[None] * len(ctx.options), *found)
+        gradients = [None] * (len(tensors) - 1) if pull is None else pull(cotangent, *ctx.options, *tensors)
+        return (*[None] * len(ctx.options), *gradients)
 
     torch.library.register_autograd(qualified, backward, setup_context=save, lib=_LIBRARY)
 
     def call(*args: Any) -> Array:
-        found: Array = operation(*args)
-        return found
+        result: Array = operation(*args)
+        return result
 
     def checked(*args: Any) -> Array:
         check_no_levels(name, "functions with derivatives of their own")
-        found: Array = operation(*args)
-        return found
+        result: Array = operation(*args)
+        return result
 
     trace_instead(call, checked)
     return call

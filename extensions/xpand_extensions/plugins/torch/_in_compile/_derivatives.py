@@ -32,8 +32,8 @@ def jvp(
         return (xs[0].new_zeros(()), *outs), aux  # PyTorch needs a result
 
     # Forward mode accepts no tensors whose elements share memory, such as results of `expand`.
-    given = tuple([x.contiguous() for x in primals])
-    (_, *outs), (_, *along), aux = torch.func.jvp(extended, given, tuple(tangents), has_aux=True)
+    at = tuple([x.contiguous() for x in primals])
+    (_, *outs), (_, *along), aux = torch.func.jvp(extended, at, tuple(tangents), has_aux=True)
     # After a Python number is added to an array without axes, PyTorch's tangents are float64.
     return tuple(outs), tuple([t.to(x.dtype) for x, t in zip(outs, along)]), aux
 
@@ -48,13 +48,13 @@ def vjp(function: Function, /, *primals: Array, has_aux: bool = False) -> tuple[
         taken = (xs[0].new_zeros(()), *filter(is_floating, outs))  # PyTorch needs a result, and only floating ones
         return taken, (tuple([x for x in outs if not is_floating(x)]), aux)
 
-    (zero, *found), pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
-    some, rest = iter(found), iter(others)
+    (zero, *floating), pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
+    some, rest = iter(floating), iter(others)
     outs = tuple([next(some) if each else next(rest) for each in chosen])
 
     def pulled(*cotangents: Array) -> Arrays:
-        given = [conjugated(ct) for ct, each in zip(cotangents, chosen) if each]
-        return tuple(map(conjugated, pull((torch.zeros_like(zero), *given))))
+        of_floating = [conjugated(ct) for ct, each in zip(cotangents, chosen) if each]
+        return tuple(map(conjugated, pull((torch.zeros_like(zero), *of_floating))))
 
     return outs, pulled, aux
 
@@ -83,15 +83,15 @@ def linearize(function: Function, /, *primals: Array, has_aux: bool = False) -> 
     chosen = list(map(is_floating, outs))
 
     def of_chosen(*cotangents: Array) -> tuple[Arrays, Arrays]:
-        given = iter(cotangents)
-        return pull(*[next(given) if each else x for x, each in zip(outs, chosen)]), ()
+        rest = iter(cotangents)
+        return pull(*[next(rest) if each else x for x, each in zip(outs, chosen)]), ()
 
     zeros = [torch.zeros_like(x) for x, each in zip(outs, chosen) if each]
     push = vjp(of_chosen, *zeros, has_aux=True)[1] if zeros else lambda *tangents: ()
 
     def pushed(*tangents: Array) -> Arrays:
-        found = iter(push(*tangents))
-        return tuple([next(found) if each else torch.zeros_like(x) for x, each in zip(outs, chosen)])
+        moved = iter(push(*tangents))
+        return tuple([next(moved) if each else torch.zeros_like(x) for x, each in zip(outs, chosen)])
 
     return outs, pushed, aux
 
@@ -137,9 +137,9 @@ def checkpoint(
     check_no_offload(policy)
 
     def checkpointed(*xs: Array) -> Any:
-        found = function(*xs)  # it stores the structure of its results, which torch.compile forbids inside
+        results = function(*xs)  # it stores the structure of its results, which torch.compile forbids inside
         if private.are_levels_active():  # torch.func doesn't support checkpoints
-            return found
+            return results
         return torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
 
     return checkpointed

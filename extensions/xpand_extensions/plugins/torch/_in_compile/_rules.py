@@ -160,7 +160,7 @@ def _solved(equation: LinearSystem | Root, first: Arrays, args: Arrays) -> tuple
     rhs: tuple[Any, ...] = equation.change(xs, first, args) if torch.is_grad_enabled() else ()
     if not any(x.requires_grad for x in rhs):
         return xs, aux
-    system, given = equation.of_tangents(xs, args)
+    system, arrays = equation.of_tangents(xs, args)
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
         return tuple([x.clone() for x in arrays[:count]]), arrays[2 * count :]
@@ -169,7 +169,7 @@ def _solved(equation: LinearSystem | Root, first: Arrays, args: Arrays) -> tuple
         back = system.transposed().solve(cotangents, *residuals)[:count]
         return [*[None] * count, *back, *[None] * len(residuals)]
 
-    return _ruled(forward, backward, (*xs, *rhs, *[x.detach() for x in given])), aux
+    return _ruled(forward, backward, (*xs, *rhs, *[x.detach() for x in arrays])), aux
 
 
 class _CustomVmap:

@@ -56,8 +56,8 @@ class Inductor(Backend):
         return not self._reason(equation)
 
     def left(self, graph: Graph) -> dict[int, str]:
-        found = {id(equation): self._reason(equation) for equation in graph.equations}
-        return {number: reason for number, reason in found.items() if reason}
+        reasons = {id(equation): self._reason(equation) for equation in graph.equations}
+        return {number: reason for number, reason in reasons.items() if reason}
 
     def _reason(self, equation: Equation) -> str:
         """Return the reason why an operation is not compiled."""
@@ -90,18 +90,18 @@ class Inductor(Backend):
         largest = max([x.aval.size for equation in graph.equations for x in equation.outputs])
         if len(graph.equations) < (2 if largest > _LARGE else LEAST):
             return None
-        given = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
+        open_graph = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
         filled = [_filling(x, value) for x, value in graph.constants.items() if _is_uniform(value)]
-        function = program(given, [*filled, *(step_of(equation, self) for equation in graph.equations)])
+        function = program(open_graph, [*filled, *(step_of(equation, self) for equation in graph.equations)])
         layout = _layout_of(graph)
         made: dict[Hashable, Callable[..., Any]] = {}
 
         def run(*arrays: Any) -> Any:
             key = layout(*arrays)
-            found = made.get(key)
-            if found is None:
-                found = made.setdefault(key, _compiled(function, arrays))
-            return found(*arrays)
+            compiled = made.get(key)
+            if compiled is None:
+                compiled = made.setdefault(key, _compiled(function, arrays))
+            return compiled(*arrays)
 
         return run
 
@@ -179,30 +179,30 @@ def _without_guards(
     def backend(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         run = compiler(module, inputs, config_patches=_OPTIONS)
 
-        def first(*given: Any) -> Any:
-            results = run(*given)
-            calls.append((run, given, results))
+        def first(*arguments: Any) -> Any:
+            results = run(*arguments)
+            calls.append((run, arguments, results))
             return results
 
         return first
 
     compiled = torch.compile(function, fullgraph=True, dynamic=False, backend=backend)
-    # Distinct objects: the order of the graph's inputs is found by their identity.
-    given = [x.detach().requires_grad_(x.requires_grad) for x in arrays]
-    results = compiled(*given)
+    # Distinct objects: the order of the graph's inputs is known by their identity.
+    examples = [x.detach().requires_grad_(x.requires_grad) for x in arrays]
+    results = compiled(*examples)
     if len(calls) != 1:
         return compiled
     run, inputs, outputs = calls[0]
-    order = [_position(x, given) for x in inputs]
+    order = [_position(x, examples) for x in inputs]
     which = [_position(x, outputs) for x in results]
     if None in order or None in which:  # such as results that are arguments
         return compiled
     if which == list(range(len(outputs))):
-        return run if order == list(range(len(given))) else lambda *arrays: run(*[arrays[i] for i in order])
+        return run if order == list(range(len(examples))) else lambda *arrays: run(*[arrays[i] for i in order])
 
     def reordered(*arrays: Any) -> Any:
-        found = run(*[arrays[i] for i in order])
-        return [found[i] for i in which]
+        results = run(*[arrays[i] for i in order])
+        return [results[i] for i in which]
 
     return reordered
 

@@ -24,13 +24,15 @@ def called(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     if inplace is not None:
         bound = dict(zip(inplace, args)) | kwargs
         is_written = bound.pop("inplace", False)
-        found = _result(namespace, function, (), bound)
-        return _written_to(next(iter(bound.values())), found, name) if is_written else found
+        result = _result(namespace, function, (), bound)
+        return _written_to(next(iter(bound.values())), result, name) if is_written else result
     if kwargs.get("out") is not None:
         kwargs = dict(kwargs)
         out = kwargs.pop("out")
-        found = apply_known(namespace, function, args, kwargs)
-        return _written_to(out, _result(namespace, function, args, kwargs) if found is NotImplemented else found, name)
+        result = apply_known(namespace, function, args, kwargs)
+        return _written_to(
+            out, _result(namespace, function, args, kwargs) if result is NotImplemented else result, name
+        )
     return _result(namespace, function, args, kwargs)
 
 
@@ -51,19 +53,19 @@ def _names_if_inplace(code: Any) -> tuple[str, ...] | None:
 
 def _result(namespace: Any, function: Any, args: Any, kwargs: Any) -> Any:
     leaves, structure = flattened(args, kwargs)
-    given, positions = [], []
+    traced, positions = [], []
     for i, x in enumerate(leaves):
         if isinstance(x, TracedArray):
             leaves[i] = x = bare(x)
             if isinstance(x, TracedArray):
                 leaves[i] = None
-                given.append(x)
+                traced.append(x)
                 positions.append(i)
     call = Call(function, leaves, structure, positions)
-    found: Any = bind(operation(namespace), given, {"call": call}) if given else call()
-    results = [namespace.wrap(x) for x in found]
+    tensors: Any = bind(operation(namespace), traced, {"call": call}) if traced else call()
+    results = [namespace.wrap(x) for x in tensors]
     view = VIEWS.get(call.name)
-    if view is not None and len(given) == 1 and isinstance(args[0], TracedArray):
+    if view is not None and len(traced) == 1 and isinstance(args[0], TracedArray):
         linked(results[0], args[0], element(namespace), {"call": call}, view)
     return call.packed(results)
 
@@ -102,31 +104,31 @@ def _written_by(method: Any, args: Any, kwargs: Any) -> Any:
     target, name = args[0], method.__name__
     _check_traced(target, name)
     namespace = type(target)._namespace
-    found = NotImplemented
+    result = NotImplemented
     if name not in _OWN_MEANING:
-        found = apply_known(namespace, getattr(torch.Tensor, name[:-1], None), args, kwargs)
-    if found is NotImplemented or (found.dtype, found.shape) != (target.dtype, target.shape):
-        found = _result(namespace, _on_copy(method), args, kwargs)
-    return _write(target, found)
+        result = apply_known(namespace, getattr(torch.Tensor, name[:-1], None), args, kwargs)
+    if result is NotImplemented or (result.dtype, result.shape) != (target.dtype, target.shape):
+        result = _result(namespace, _on_copy(method), args, kwargs)
+    return _write(target, result)
 
 
 _OWN_MEANING: Final = frozenset({"bernoulli_", "squeeze_", "swapaxes_", "swapdims_", "t_", "transpose_", "unsqueeze_"})
 """Methods that mean something else than those without the underscore, or give their array another shape."""
 
 
-def _written_to(out: Any, found: Any, name: str) -> Any:
+def _written_to(out: Any, result: Any, name: str) -> Any:
     """Write the results of a function into arrays."""
     if isinstance(out, (tuple, list)):
-        for target, x in zip(out, found):
+        for target, x in zip(out, result):
             _written_to(target, x, name)
         return out
     _check_traced(out, name)
-    if out.shape != found.shape:
+    if out.shape != result.shape:
         raise TracedError(
-            f"torch.{name}: `out=` has the shape {tuple(out.shape)}, and the result {tuple(found.shape)}; make it with "
-            "the shape of the result"
+            f"torch.{name}: `out=` has the shape {tuple(out.shape)}, and the result {tuple(result.shape)}; make it "
+            "with the shape of the result"
         )
-    return _write(out, found if found.dtype is out.dtype else type(out)._namespace.astype(found, out.dtype))
+    return _write(out, result if result.dtype is out.dtype else type(out)._namespace.astype(result, out.dtype))
 
 
 def _check_traced(target: Any, name: str) -> None:
@@ -137,10 +139,10 @@ def _check_traced(target: Any, name: str) -> None:
         )
 
 
-def _write(target: Any, found: Any) -> Any:
+def _write(target: Any, value: Any) -> Any:
     if target._view is not None:
         check_writable(target)
-    write(target, found)
+    write(target, value)
     return target
 
 

@@ -8,29 +8,29 @@ import torch
 
 def generators(leaves: Sequence[Any]) -> list[torch.Generator]:
     """List the generators that a function with these arguments may draw from."""
-    found = [torch.default_generator]
+    sources = [torch.default_generator]
     for x in leaves:
         if isinstance(x, torch.Generator):
-            found.append(x)
+            sources.append(x)
     if torch.cuda.is_initialized():
-        found += torch.cuda.default_generators
-    return found
+        sources += torch.cuda.default_generators
+    return sources
 
 
 def evaluated(call: Any, *xs: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """Evaluate a call. If it is watched and draws random numbers, it gets the states of its generators before."""
-    found: tuple[torch.Tensor, ...]
+    results: tuple[torch.Tensor, ...]
     if not call.watched:
-        found = call(*xs)
-        return found
+        results = call(*xs)
+        return results
     sources = call.generators()
     before = [source.get_state() for source in sources]
-    found = call(*xs)
+    results = call(*xs)
     for source, state in zip(sources, before):
         if not torch.equal(state, source.get_state()):
             call.state = before
             break
-    return found
+    return results
 
 
 class Draws:

@@ -73,13 +73,13 @@ class Staged(Staging):
                 f"{op.name}: `torch.autocast` within a function that `{self.what}` traces would have no effect on the "
                 "program; convert arrays with `x.to(torch.bfloat16)` instead"
             )
-        found = super().process(op, args, params)
+        result = super().process(op, args, params)
         if torch.is_grad_enabled() or not self.is_differentiated or op.name == "stop_gradient":
-            return found
+            return result
         stop = self.namespace.operations["stop_gradient"]
-        if isinstance(found, TracedArray):
-            return self._stopped(stop, [found])[0]
-        return rebuilt(op, found, self._stopped(stop, found))
+        if isinstance(result, TracedArray):
+            return self._stopped(stop, [result])[0]
+        return rebuilt(op, result, self._stopped(stop, result))
 
     def _stopped(self, op: Op, arrays: Sequence[Any]) -> list[Any]:
         is_floating = self.namespace.is_floating

@@ -14,9 +14,9 @@ from .known import apply_known
 def torch_function(cls: Any, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Apply a function, a method or an attribute of PyTorch. PyTorch calls this for arguments of the class `cls`."""
     namespace, kwargs = cls._namespace, kwargs or {}
-    found = apply_known(namespace, func, args, kwargs)
-    if found is not NotImplemented:
-        return found
+    result = apply_known(namespace, func, args, kwargs)
+    if result is not NotImplemented:
+        return result
     name: str = func.__name__
     if name == "__get__":
         return _attribute(args[0], func.__self__.__name__)
@@ -38,9 +38,9 @@ def _attribute(x: Any, name: str) -> Any:
     if answer is not None:
         return answer(x)
     like: Any = torch.empty(x.shape, dtype=x.dtype, device="meta")
-    found = getattr(like, name)
-    if not isinstance(found, torch.Tensor):
-        return found
+    value = getattr(like, name)
+    if not isinstance(value, torch.Tensor):
+        return value
 
     def attribute(tensor: torch.Tensor) -> Any:
         return getattr(tensor, name)

@@ -86,9 +86,9 @@ def apply_known(namespace: Any, func: Any, args: Any, kwargs: Any) -> Any:
     return function(namespace, *args, **kwargs)
 
 
-def several(given: tuple[Any, ...]) -> tuple[Any, ...]:
+def several(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return integers that were passed separately, or as one tuple or list."""
-    return tuple(given[0]) if len(given) == 1 and isinstance(given[0], (tuple, list)) else given
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else args
 
 
 def is_recorded(*arrays: Any) -> bool:

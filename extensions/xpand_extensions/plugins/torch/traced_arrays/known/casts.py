@@ -21,8 +21,8 @@ def _converted(xp: Any, x: Any, dtype: Any, copy: bool = False) -> Any:
 
 
 @known(_T.to)
-def _to(xp: Any, input: Any, *given: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
-    for x in given:
+def _to(xp: Any, input: Any, *options: Any, dtype: Any = None, device: Any = None, copy: bool = False) -> Any:
+    for x in options:
         if isinstance(x, torch.Tensor):
             dtype, device = x.dtype, x.device
         elif isinstance(x, torch.dtype):
@@ -37,8 +37,8 @@ def _to(xp: Any, input: Any, *given: Any, dtype: Any = None, device: Any = None,
     )
     if is_moved:
         input = input.to_device(device)
-    found = _converted(xp, input, dtype or input.dtype, copy and not is_moved)
-    return input.to(dtype) if found is NotImplemented and device is not None else found
+    converted = _converted(xp, input, dtype or input.dtype, copy and not is_moved)
+    return input.to(dtype) if converted is NotImplemented and device is not None else converted
 
 
 @known(_T.type_as)

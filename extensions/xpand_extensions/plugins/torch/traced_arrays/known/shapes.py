@@ -131,8 +131,8 @@ def _broadcast_to(xp: Any, input: Any, size: Any) -> Any:
 
 @known(*both("movedim", "moveaxis"))
 def _movedim(xp: Any, input: Any, source: Any, destination: Any) -> Any:
-    def axes(given: Any) -> Any:
-        return tuple(given) if isinstance(given, list) else given
+    def axes(positions: Any) -> Any:
+        return tuple(positions) if isinstance(positions, list) else positions
 
     return xp.moveaxis(input, axes(source), axes(destination))
 
@@ -291,8 +291,8 @@ def _contiguous(xp: Any, input: Any, memory_format: Any = torch.contiguous_forma
     if input._view is None:
         return input
     op, params = xp.operations["reshape"], {"shape": tuple(input.shape), "copy": None}
-    found = xp.array(input._trace, input._value, input._extra)
-    return linked(found, input, op, params, _made_contiguous)
+    same = xp.array(input._trace, input._value, input._extra)
+    return linked(same, input, op, params, _made_contiguous)
 
 
 def _made_contiguous(x: Any, **params: Any) -> Any:
