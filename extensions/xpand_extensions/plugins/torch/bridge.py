@@ -13,6 +13,7 @@ from typing import Any, TypeAlias, TypeVar, cast
 
 import torch
 import torch.utils.checkpoint
+from torch.autograd import forward_ad
 from torch.func import debug_unwrap
 
 import xpand.torch as xp
@@ -94,7 +95,7 @@ def differentiable(op: Op) -> Callable[..., Any]:
                 # Wrapped tensors have no values. PyTorch removes all levels before it calls the function.
                 (x.requires_grad and torch.is_grad_enabled())
                 or debug_unwrap(x, recurse=False) is not x
-                or has_tangent(x)
+                or forward_ad.unpack_dual(x).tangent is not None
             ):
                 apply = lambda *xs: tuple(map(bare, bind(op, xs, params)))
                 return bridged(op.namespace, op.name, apply, args, params if op.name == "custom_vjp" else None)
