@@ -267,6 +267,12 @@ def _constant(x: Any, what: str) -> Any:
     return found
 
 
+def own_module(base: Any) -> Any:
+    """Return the plug-in's module on traced arrays over a library's namespace; None without one."""
+    package = plugin_package(library_name(base))
+    return None if package is None else import_if_present(f"{package}.traced_arrays")
+
+
 def array_class(namespace: Any) -> type[TracedArray]:
     """Make the class of traced arrays for a namespace, with its operators."""
     methods: dict[str, Any] = {"__slots__": ATTRIBUTES, "_namespace": namespace, "__hash__": None}
@@ -281,8 +287,7 @@ def array_class(namespace: Any) -> type[TracedArray]:
     for name, method in methods.items():
         if callable(method):
             method.__name__ = name
-    library = plugin_package(library_name(namespace.base))
-    own = None if library is None else import_if_present(f"{library}.traced_arrays")
+    own = own_module(namespace.base)
     found: type[TracedArray] = (
         type("TracedArray", (_Methods,), methods) if own is None else own.class_of(namespace, _Methods, methods)
     )

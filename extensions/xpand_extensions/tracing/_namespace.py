@@ -15,7 +15,7 @@ from .._plans import Memory
 from .._subclasses import refuse_subclass
 from . import rules
 from ._aliases import MAY_RETURN, VIEWS
-from ._array import array_class
+from ._array import array_class, own_module
 from ._core import EVALUATION, Op, TracedArray, bind, is_traced, rebuilt, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
@@ -55,7 +55,8 @@ def traced_namespace(base: Any) -> "TracedNamespace":
         return base
     found = _NAMESPACES.get(id(base))
     if found is None:
-        found = _NAMESPACES.setdefault(id(base), TracedNamespace(base))
+        cls = getattr(own_module(base), "Namespace", TracedNamespace)
+        found = _NAMESPACES.setdefault(id(base), cls(base))
     return found
 
 

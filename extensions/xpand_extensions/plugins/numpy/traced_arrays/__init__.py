@@ -1,0 +1,20 @@
+"""Traced arrays over NumPy take part in NumPy's dispatch protocols, so that NumPy's own functions accept them.
+
+NumPy passes a call of a universal function with such an array to `__array_ufunc__` (`_ufuncs.py`), and a call of most
+of its other functions to `__array_function__` (`_functions.py`). Tables (`known/`) have the operations that they become.
+"""
+
+from typing import Any
+
+from xpand_extensions.tracing._core import TracedArray
+
+from ._functions import array_function
+from ._namespace import Namespace as Namespace
+from ._ufuncs import array_ufunc, fast_operations
+
+
+def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:
+    """Make the class of traced arrays, with NumPy's protocols."""
+    namespace.ufuncs = fast_operations(namespace)
+    protocols = {"__array_ufunc__": array_ufunc, "__array_function__": array_function}
+    return type("TracedArray", (base,), methods | protocols)

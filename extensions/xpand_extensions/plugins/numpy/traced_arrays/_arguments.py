@@ -1,0 +1,127 @@
+"""Arguments of NumPy's functions, converted for the functions of the standard."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from xpand.extend import describe
+from xpand_extensions.tracing._core import TracedArray, TracedError
+
+_KINDS: Final = "biufc"
+"""The kinds of data types that traced arrays combine with: booleans and numbers."""
+
+
+def contains_traced(x: Any) -> bool:
+    """Return whether an argument is a traced array, or a list or tuple that contains one."""
+    return isinstance(x, TracedArray) or (isinstance(x, (list, tuple)) and any(map(contains_traced, x)))
+
+
+def array(xp: Any, x: Any) -> Any:
+    """Return a traced array of an array, a number, or a nested sequence that may contain traced arrays."""
+    if isinstance(x, TracedArray):
+        return x
+    if isinstance(x, (list, tuple)) and contains_traced(x):
+        return _stack(xp, x)
+    values = np.asarray(x)
+    if values.dtype.kind not in _KINDS:
+        raise TypeError(
+            f"traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data type {values.dtype}"
+        )
+    return xp.wrap(values)
+
+
+def _stack(xp: Any, parts: Sequence[Any]) -> Any:
+    """Return the array that NumPy makes of nested sequences."""
+    arrays = [array(xp, x) for x in parts]
+    shapes = {x.shape for x in arrays}
+    if len(shapes) > 1:
+        raise ValueError(f"a sequence of arrays becomes one array only if their shapes are equal, got {sorted(shapes)}")
+    return xp.stack(common(xp, arrays))
+
+
+def array_list(xp: Any, xs: Any) -> list[Any]:
+    """Return traced arrays of the items of a sequence, or of the rows of an array."""
+    return xp.unstack(xs) if isinstance(xs, TracedArray) else [array(xp, x) for x in xs]
+
+
+def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
+    """Convert arrays to their common data type."""
+    dtype = np.result_type(*(x.dtype for x in xs))
+    return [xp.astype(x, dtype, copy=False) for x in xs]
+
+
+def operand(xp: Any, x: Any) -> Any:
+    """Return an operand: numbers stay numbers, which do not determine the data type of a result."""
+    return x if isinstance(x, (int, float, complex, np.generic)) else array(xp, x)
+
+
+def floating(xp: Any, x: Any) -> Any:
+    """Return an array of floating-point numbers: integers and booleans become float64, as in NumPy."""
+    x = array(xp, x)
+    return x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64)
+
+
+def integers(x: Any) -> Any:
+    """Return an integer, or a tuple of integers, for an axis, a shape or other sizes; None stays."""
+    if x is None or type(x) is int:
+        return x
+    if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
+        return tuple([int(i.__index__()) for i in x])
+    return int(x.__index__())
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """Return a shape of a shape or a length."""
+    sizes = integers(shape)
+    return sizes if isinstance(sizes, tuple) else (sizes,)
+
+
+def all_axes(x: Any, axis: Any) -> tuple[int, ...]:
+    """Return non-negative axes; all for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    axes = integers(axis)
+    return tuple(np.lib.array_utils.normalize_axis_tuple(axes, x.ndim))
+
+
+def written(out: Any, result: Any, name: str) -> Any:
+    """Write a result to the argument `out`, and return it.
+
+    Raises:
+        TracedError: The array is NumPy's own, which cannot hold traced values.
+    """
+    if isinstance(out, tuple):
+        (out,) = out
+    if not isinstance(out, TracedArray):
+        raise holds_no_traced(f"np.{name}(…, out=…)")
+    if out.shape != result.shape:
+        raise ValueError(
+            f"np.{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(out.shape)}"
+        )
+    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
+        raise TypeError(
+            f"np.{name}: out must have a data type that can hold {result.dtype}, got {out.dtype}; convert the result "
+            "with `astype`"
+        )
+    out[...] = result if result.dtype == out.dtype else result._namespace.astype(result, out.dtype)
+    return out
+
+
+def holds_no_traced(what: str) -> TracedError:
+    """Make the error for a write of traced values to NumPy's own array."""
+    return TracedError(
+        f"{what}: NumPy's own array can't hold values that a transformation traces; make it with `np.zeros_like(x)` or "
+        "`np.zeros(shape, like=x)` of a traced array x"
+    )
+
+
+def writable(name: str, x: Any) -> Any:
+    """Return an array that a function writes to.
+
+    Raises:
+        TracedError: The array is NumPy's own.
+    """
+    if not isinstance(x, TracedArray):
+        raise holds_no_traced(f"np.{name}")
+    return x

@@ -1,0 +1,83 @@
+"""NumPy's protocol for its functions other than universal functions: `__array_function__`."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from xpand_extensions.tracing._core import TracedArray, TracedError
+
+from ._arguments import written
+from ._table import ENTRIES, NO_VALUE, Entry, full_name
+
+_LAYOUT: Final = frozenset(
+    {"casting", "copy", "device", "kind", "like", "optimize", "order", "overwrite_input", "subok"}
+)
+"""Options of NumPy that do not change values: traced arrays have no layout in memory."""
+
+
+def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Apply a function of NumPy to arguments of which some are traced arrays."""
+    entry = entry_of(func)
+    for cls in types:
+        if not issubclass(cls, TracedArray) and cls is not np.ndarray:
+            if issubclass(cls, np.ndarray):
+                raise subclass_error(full_name(func), cls)
+            return NotImplemented
+    if entry is None:
+        raise unsupported(func)
+    return apply_entry(self._namespace, entry, *args, **kwargs)
+
+
+def entry_of(func: Any) -> Entry | None:
+    """Return the entry of a function of NumPy; None without one."""
+    if not ENTRIES:
+        from . import known  # noqa: F401  (fills the table, at the first call of a function)
+    return ENTRIES.get(func) if callable(func) else None
+
+
+def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
+    """Apply a function of NumPy to its arguments."""
+    function, name, names, options, takes_all = entry
+    if takes_all:  # `f(*arrays, option=…)`
+        given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
+        positional = args
+    else:
+        given = {key: value for key, value in zip(names, args) if value is not NO_VALUE}
+        given |= {key: value for key, value in kwargs.items() if value is not NO_VALUE}
+        positional = ()
+    out = None
+    if not given.keys() <= options.keys():
+        out = None if "out" in options else given.pop("out", None)
+        for key in given.keys() - options.keys():
+            _check_default(entry, key, given.pop(key))
+    result = function(xp, *positional, **given)
+    return result if out is None else written(out, result, name)
+
+
+def _check_default(entry: Entry, name: str, value: Any) -> None:
+    """Raise for an option that traced arrays do not have, unless it does not change the result."""
+    if name in _LAYOUT or value is None:
+        return
+    default = entry.defaults.get(name)
+    if value is default or (isinstance(value, (bool, int, float, str)) and value == default):
+        return
+    raise TypeError(
+        f"np.{entry.name}: traced arrays take no {name}=, got {value!r}; the function takes "
+        f"{', '.join(entry.options)} here"
+    )
+
+
+def subclass_error(name: str, cls: type) -> TypeError:
+    """Make the error for arrays of a subclass of NumPy's arrays."""
+    return TypeError(
+        f"np.{name}: traced arrays don't combine with {cls.__name__}, a subclass of NumPy's arrays, whose mask or unit "
+        "would be lost; pass its parts as plain arrays"
+    )
+
+
+def unsupported(func: Any) -> TracedError:
+    """Make the error for a function of NumPy without an entry."""
+    from .known.reasons import reason_of
+
+    name = full_name(func)
+    return TracedError(f"np.{name}: not for arrays that a transformation traces; {reason_of(name)}")
