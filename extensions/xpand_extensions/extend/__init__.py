@@ -2,6 +2,7 @@
 
 `pluggable` makes a function an operation that each library can implement in its own way. `register_rules` gives an
 operation its own derivative, and its own batching rule or axis signature, for the transformations of every library.
+`register_ufunc` gives traced arrays an implementation of another package's universal function.
 `check_plugin` checks a package that implements xpand's operations for a library. `row_kernels` makes the package's
 reads and writes at indices. The core's functions for extensions, such as the checks of arguments, are in
 `xpand.extend`. The guide is in the documentation, under "Extend xpand".
@@ -14,6 +15,7 @@ from .._where import clean_tracebacks
 from ._derivatives import LINEAR, contribution, factor, joint, pullback, scale
 from ._row_kernels import row_kernels
 from ._rules import register_rules
+from ._ufuncs import register_ufunc
 
 __all__ = [
     "LINEAR",
@@ -30,6 +32,7 @@ __all__ = [
     "pluggable",
     "pullback",
     "register_rules",
+    "register_ufunc",
     "row_kernels",
     "scale",
     "transformation",

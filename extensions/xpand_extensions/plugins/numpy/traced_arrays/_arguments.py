@@ -8,7 +8,7 @@ import numpy as np
 from xpand.extend import describe
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
-_KINDS: Final = "biufc"
+KINDS: Final = "biufc"
 """The kinds of data types that traced arrays combine with: booleans and numbers."""
 
 
@@ -24,7 +24,7 @@ def array(xp: Any, x: Any) -> Any:
     if isinstance(x, (list, tuple)) and contains_traced(x):
         return _stack(xp, x)
     values = np.asarray(x)
-    if values.dtype.kind not in _KINDS:
+    if values.dtype.kind not in KINDS:
         raise TypeError(
             f"traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data type {values.dtype}"
         )

@@ -4,15 +4,19 @@ from typing import Any
 
 import numpy as np
 
+from xpand.extend import describe
 from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError, bind
 
-from ._arguments import operand
+from ._arguments import KINDS
 from ._functions import subclass_error
-from .known.ufuncs import OPERATIONS, UFUNCS
+from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
+from ._ufunc_calls import call, convert, fit, implementation, name_of, operands
+from ._ufunc_methods import METHODS
+from .known.ufuncs import OPERATIONS
 
 
 def fast_operations(namespace: Any) -> dict[np.ufunc, Any]:
-    """Return the operations of a namespace that are universal functions of NumPy."""
+    """Return the operations of a namespace that are universal functions of NumPy, for all data types."""
     operations = namespace.operations
     return {ufunc: operations[name] for ufunc, name in OPERATIONS.items() if name in operations}
 
@@ -26,31 +30,64 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
             # As fast as the operators of traced arrays.
             known = xp.known
             for x in inputs:
-                if type(x) not in known or (type(x) is np.ndarray and x.dtype.hasobject):
+                if type(x) not in known or (type(x) is np.ndarray and x.dtype.kind not in KINDS):
                     break
             else:
                 result = bind(op, inputs, {})
                 return result if isinstance(result, TracedArray) else xp.array(EVALUATION, result)
-    for x in inputs:
-        if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
-            raise subclass_error(ufunc.__name__, type(x))
-        if hasattr(x, "__array_ufunc__") and not isinstance(x, (TracedArray, np.ndarray, np.generic)):
-            return NotImplemented
-    if method == "__call__" and not kwargs:
-        return implementation(ufunc)(xp, *[operand(xp, x) for x in inputs])
-    raise TracedError(f"np.{ufunc.__name__}: method {method}, options {sorted(kwargs)} are not supported yet")
+    if not _are_operands(xp, ufunc, inputs, kwargs):
+        return NotImplemented
+    if method == "__call__":
+        if is_in_place(inputs, kwargs):
+            # No variable here refers to the array, since its references are counted.
+            return _replace(xp, ufunc, inputs, kwargs, is_replaceable(kwargs))
+        return call(xp, ufunc, inputs, **kwargs)
+    apply = METHODS.get(method)
+    if apply is None:
+        raise TracedError(f"np.{name_of(ufunc)}.{method}: traced arrays don't have this method")
+    return apply(xp, ufunc, *inputs, **kwargs)
 
 
-def implementation(ufunc: np.ufunc) -> Any:
-    """Return the function of the traced namespace for a universal function.
+def _are_operands(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any]) -> bool:
+    """Return whether no other class takes part that may act itself.
 
     Raises:
-        TracedError: There is none.
+        TypeError: A subclass of NumPy's arrays takes part, or an array of another library.
     """
-    function = UFUNCS.get(ufunc)
-    if function is None:
-        raise TracedError(
-            f"{ufunc.__name__}: no derivative and no rule for this universal function; register it with "
-            "`xpand_extensions.extend`, or wrap it in `pure_callback` and `custom_jvp`"
+    for x in (*inputs, *kwargs.get("out", ())):
+        if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
+            raise subclass_error(name_of(ufunc), type(x))
+        if hasattr(x, "__array_ufunc__") and not isinstance(x, (TracedArray, np.ndarray, np.generic)):
+            return False
+    for x in inputs:
+        if isinstance(x, (TracedArray, np.ndarray, np.generic)):
+            xp.check(x)
+            _check_kind(ufunc, x)
+    return True
+
+
+def _check_kind(ufunc: np.ufunc, x: Any) -> None:
+    if x.dtype.kind not in KINDS:
+        raise TypeError(
+            f"np.{name_of(ufunc)}: traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data "
+            f"type {x.dtype}"
         )
-    return function
+
+
+def _replace(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any], is_operator: bool) -> Any:
+    """Return the array that replaces NumPy's own array in `b += x`."""
+    (out,) = kwargs["out"]
+    if not is_operator:
+        raise not_replaceable(name_of(ufunc))
+    # A derivative may need the old values, and `out` loses them.
+    arrays, dtypes = operands(xp, ufunc, (out.copy(), *inputs[1:]), None, "same_kind", (out,))
+    result = fit(xp, out, convert(xp, implementation(ufunc)(xp, *arrays), dtypes[0]))
+    if result.shape != out.shape:
+        raise ValueError(
+            f"np.{name_of(ufunc)} in place: an array of shape {out.shape} can't hold a result of shape "
+            f"{tuple(result.shape)}; write `b = b + x` in place of `b += x`"
+        )
+    invalidate(out)
+    result = xp.asarray(result, copy=True)  # `x *= 1` may return x
+    result._is_array = True
+    return result

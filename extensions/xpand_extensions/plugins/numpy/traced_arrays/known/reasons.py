@@ -8,6 +8,12 @@ REASONS: Final[dict[str, str]] = dict.fromkeys(("save", "savetxt", "savez", "sav
 """Why a function is not supported, and what to write instead."""
 
 
+UFUNC_REASONS: Final[dict[str, str]] = {
+    "isnat": "traced arrays hold numbers and booleans, and only dates can be NaT",
+}
+"""Why a universal function of NumPy is not supported."""
+
+
 def reason_of(name: str) -> str:
     """Return the reason for an error message."""
     return REASONS.get(
