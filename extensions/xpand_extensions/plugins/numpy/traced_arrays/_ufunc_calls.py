@@ -152,14 +152,22 @@ def _mask(xp: Any, ufunc: np.ufunc, where: Any, outs: Sequence[Any]) -> Any:
     name = name_of(ufunc)
     if ufunc.signature is not None:
         raise TypeError(f"np.{name}: takes no where=, since it is not elementwise")
-    mask = array(xp, where)
-    if mask.dtype != np.bool_:
-        raise TypeError(f"np.{name}: where must be an array of booleans, got {mask.dtype}; write `where=mask != 0`")
+    mask = mask_of(xp, where)
     if any(o is None for o in outs):
         raise TypeError(
             f"np.{name}: where= without out= leaves the other elements undefined; give them by out=, or write "
             f"`np.where(mask, np.{name}(x), others)`"
         )
+    return mask
+
+
+def mask_of(xp: Any, where: Any) -> Any:
+    """Return the mask of the option `where`: an array, or a list or number that NumPy converts to booleans."""
+    if not isinstance(where, (np.ndarray, np.generic)) and not contains_traced(where):
+        where = np.asarray(where, dtype=np.bool_)
+    mask = array(xp, where)
+    if mask.dtype != np.bool_:
+        raise TypeError(f"where must be an array of booleans, got {mask.dtype}; write `where=mask != 0`")
     return mask
 
 

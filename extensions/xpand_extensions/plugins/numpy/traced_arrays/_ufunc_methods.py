@@ -13,7 +13,7 @@ from xpand_extensions.tracing._core import TracedArray
 
 from ._arguments import all_axes, array, contains_traced, writable, written
 from ._table import NO_VALUE
-from ._ufunc_calls import call, convert, has_own_types, implementation, name_of, operands
+from ._ufunc_calls import call, convert, has_own_types, implementation, mask_of, name_of, operands
 
 Combine = Callable[[Any, Any], Any]
 
@@ -43,6 +43,8 @@ _UPDATES: Final = {np.add: "add", np.subtract: "subtract", np.multiply: "multipl
 def _binary(ufunc: np.ufunc, method: str) -> None:
     if ufunc.signature is not None or ufunc.nin != 2 or ufunc.nout != 1:
         raise ValueError(f"np.{name_of(ufunc)}.{method}: the method is for elementwise functions of two arrays")
+    if ufunc is np.ldexp:
+        raise TypeError(f"np.ldexp.{method}: a result, a floating-point number, can't be the next exponent")
     implementation(ufunc)
 
 
@@ -82,41 +84,42 @@ def reduce(
     _binary(ufunc, "reduce")
     x = array(xp, x)
     dtype = _default_dtype(dtype, out)
-    initial = None if initial is NO_VALUE else initial
+    options = {} if initial is NO_VALUE else {"initial": 1 if contains_traced(initial) else initial}
     if has_own_types(ufunc):
         target: Any = x.dtype if dtype is None else np.dtype(dtype)
     else:
-        options = {} if initial is None else {"initial": 1 if contains_traced(initial) else initial}
         target = ufunc.reduce(_of_one_element(x), axis=axis, dtype=dtype, keepdims=keepdims, **options).dtype
-    axes = all_axes(x, axis)
+    axes = all_axes(x, axis if x.ndim else None)
     x = convert(xp, x, target)
+    identity = None if initial is None or ufunc.identity is None else _constant(xp, ufunc.identity, target)
+    initial = None if initial is None or initial is NO_VALUE else convert(xp, initial, target)
     mask = None
     if where is not True:
-        mask = xp.broadcast_to(convert(xp, array(xp, where), np.dtype(bool)), x.shape)
-        if ufunc.identity is None and initial is None:
+        mask = xp.broadcast_to(mask_of(xp, where), x.shape)
+        if identity is None and initial is None:
             raise ValueError(
                 f"np.{name_of(ufunc)}.reduce: the function has no identity, so where= needs initial=, the result for no "
                 "elements"
             )
-    if initial is not None:
-        initial = convert(xp, initial, target)
-    result = _reduced(xp, ufunc, x, axes, mask, initial)
+    result = _reduced(xp, ufunc, x, axes, mask, initial, identity)
     if keepdims:
         result = xp.reshape(result, tuple([1 if i in axes else n for i, n in enumerate(x.shape)]))
     return _return(ufunc, "reduce", out, result)
 
 
-def _reduced(xp: Any, ufunc: np.ufunc, x: Any, axes: tuple[int, ...], mask: Any, initial: Any) -> Any:
+def _reduced(
+    xp: Any, ufunc: np.ufunc, x: Any, axes: tuple[int, ...], mask: Any = None, initial: Any = None, identity: Any = None
+) -> Any:
     count = math.prod([x.shape[i] for i in axes])
     if not count:
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        return xp.broadcast_to(_identity(xp, ufunc, x.dtype) if initial is None else initial, shape)
+        return xp.broadcast_to(identity if initial is None else initial, shape)
     combine = _combine(xp, ufunc, x.dtype)
     if ufunc not in _ASSOCIATIVE:
         mask = None if mask is None else _to_front(xp, mask, axes)
         return _fold(xp, combine, _to_front(xp, x, axes), mask, initial)
     if mask is not None:
-        x = xp.where(mask, x, _identity(xp, ufunc, x.dtype) if ufunc.identity is not None else initial)
+        x = xp.where(mask, x, initial if identity is None else identity)
     names = _OF_BOOLEANS if x.dtype == np.bool_ else _REDUCTIONS
     if ufunc in names:
         result = getattr(xp, names[ufunc])(x, axis=axes)
@@ -126,8 +129,8 @@ def _reduced(xp: Any, ufunc: np.ufunc, x: Any, axes: tuple[int, ...], mask: Any,
     return result if initial is None else combine(initial, result)
 
 
-def _identity(xp: Any, ufunc: np.ufunc, dtype: Any) -> Any:
-    return convert(xp, array(xp, np.asarray(ufunc.identity)), dtype)
+def _constant(xp: Any, value: Any, dtype: Any) -> Any:
+    return convert(xp, array(xp, np.asarray(value)), dtype)
 
 
 def _to_front(xp: Any, x: Any, axes: tuple[int, ...]) -> Any:
@@ -201,6 +204,7 @@ def reduceat(
     """Combine the elements of slices along an axis."""
     _binary(ufunc, "reduceat")
     x, starts = array(xp, x), np.asarray(indices)
+    starts = starts if starts.size else starts.astype(np.intp)
     dtype = _default_dtype(dtype, out)
     (axis,) = all_axes(x, axis)
     if has_own_types(ufunc):
@@ -215,7 +219,7 @@ def reduceat(
         result = at_index(zeros)[parts].add(rows[int(starts[0]) :])
     else:
         pieces = [
-            _reduced(xp, ufunc, rows[i:j], (0,), None, None) if i < j else rows[i]
+            _reduced(xp, ufunc, rows[i:j], (0,)) if i < j else rows[i]
             for i, j in zip(starts.tolist(), ends)
         ]
         result = xp.stack(pieces) if pieces else rows[:0]
@@ -239,14 +243,21 @@ def at(xp: Any, ufunc: np.ufunc, x: Any, indices: Any, *others: Any) -> None:
     if ufunc.signature is not None or ufunc.nout != 1 or ufunc.nin != 1 + len(others):
         raise ValueError(f"np.{name}: the method is for elementwise functions of one or two arrays, with one result")
     target = writable(name, x)
-    operands(xp, ufunc, (target, *others), None, "same_kind", (target,))  # checks the data types
     index = _index(indices)
-    if ufunc in _UPDATES and target.dtype != np.bool_ and target.dtype.kind in "iufc":
-        if target.dtype.kind != "c" or ufunc not in (np.maximum, np.minimum):
-            selected = at_index(target)[index]
-            target[...] = getattr(selected, _UPDATES[ufunc])(convert(xp, others[0], target.dtype))
-            return
-    target[...] = _apply_at(xp, ufunc, target, index, others)
+    # NumPy converts results to the data type of the array, also numbers with a fraction to integers.
+    (_, *values), dtypes = operands(xp, ufunc, (target, *others), None, "unsafe", (None,))
+    result_dtype = target.dtype if dtypes is None else dtypes[0]
+    if ufunc in _UPDATES and _can_update(ufunc, target.dtype, result_dtype):
+        update = getattr(at_index(target)[index], _UPDATES[ufunc])
+        target[...] = update(convert(xp, values[0], target.dtype))
+    else:
+        target[...] = _apply_at(xp, ufunc, target, index, others)
+
+
+def _can_update(ufunc: np.ufunc, dtype: Any, result_dtype: Any) -> bool:
+    """Return whether an update of `scatter.at` has NumPy's result: NumPy rounds it to the data type each time."""
+    kinds = "iuf" if ufunc in (np.maximum, np.minimum) else "iufc"
+    return dtype.kind in kinds and (dtype == result_dtype or dtype.kind == result_dtype.kind == "f")
 
 
 def _index(indices: Any) -> Any:

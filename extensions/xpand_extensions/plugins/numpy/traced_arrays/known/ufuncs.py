@@ -66,6 +66,11 @@ def _conjugate(xp: Any, x: Any) -> Any:
     return xp.conj(x) if x.dtype.kind == "c" else xp.asarray(x, copy=True)
 
 
+def _fmod(xp: Any, x: Any, y: Any) -> Any:
+    # The remainder of integers by zero is NumPy's.
+    return truncated_remainder(x, y) if x.dtype.kind == "f" else of_integers(np.fmod, 0, xp, x, y)
+
+
 def _heaviside(xp: Any, x: Any, value: Any) -> Any:
     steps = xp.where(x > 0, x.dtype.type(1), xp.where(x < 0, x.dtype.type(0), x))  # NaN stays
     return xp.where(x == 0, value, stop_gradient(steps))
@@ -128,7 +133,7 @@ _OTHERS: Final[dict[str, Implementation]] = {
     "float_power": _standard("pow"),
     "fmax": _ignoring_nan("maximum"),
     "fmin": _ignoring_nan("minimum"),
-    "fmod": lambda xp, x, y: truncated_remainder(x, y),
+    "fmod": _fmod,
     "frexp": _frexp,
     "gcd": _greatest_divisor,
     "heaviside": _heaviside,
