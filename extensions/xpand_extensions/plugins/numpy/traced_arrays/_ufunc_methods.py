@@ -213,7 +213,7 @@ def reduceat(
         target = ufunc.reduceat(np.ones(x.shape[axis], dtype=x.dtype), starts, dtype=dtype).dtype
     rows = xp.moveaxis(convert(xp, x, target), axis, 0)
     ends = [*starts[1:].tolist(), rows.shape[0]]
-    if ufunc is np.add and target.kind in "iufc" and (starts < ends).all():
+    if ufunc is np.add and target.kind in "iufc" and starts.size and (starts < ends).all():
         parts = np.repeat(np.arange(len(starts)), np.asarray(ends) - starts)
         zeros = xp.zeros((len(starts), *rows.shape[1:]), dtype=target)
         result = at_index(zeros)[parts].add(rows[int(starts[0]) :])
