@@ -9,6 +9,8 @@ import pytest
 
 from tests.numpy_calls import Call, assert_same, calls, check, check_values, leaves
 from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.extend import register_ufunc
+from xpand_extensions.extend._ufuncs import REGISTERED
 from xpand_extensions.jit import jit
 from xpand_extensions.plugins.numpy.traced_arrays.known.reasons import UFUNC_REASONS
 from xpand_extensions.plugins.numpy.traced_arrays.known.ufuncs import UFUNCS
@@ -778,6 +780,54 @@ def test_unknown_function() -> None:
     ufunc = np.frompyfunc(lambda x: x + 1, 1, 1)
     with pytest.raises(TypeError, match=r"xpand_extensions\.extend\.register_ufunc"):
         grad(lambda x: np.sum(ufunc(x)))(X)
+
+
+def test_registered_function() -> None:
+    ufunc = np.frompyfunc(lambda x, y: float(np.sin(x) * y), 2, 1)
+    with pytest.raises(TypeError, match="register_ufunc"):
+        jit(ufunc)(X, Y)
+    register_ufunc(ufunc, lambda x, y: np.sin(x) * y)
+    np.testing.assert_allclose(grad(lambda x: np.sum(ufunc(x, Y)))(X), np.cos(X) * Y)
+    np.testing.assert_allclose(grad(lambda y: np.sum(ufunc(2, y)))(Y), np.full(3, np.sin(2)))
+    assert_same(jit(lambda x: ufunc.outer(x, Y))(X), np.sin(X)[:, None] * Y, 1e-15)
+    assert_same(jit(lambda x: ufunc.reduce(x))(X), np.sin(np.sin(X[0]) * X[1]) * X[2], 1e-15)
+    assert_same(jit(lambda x: ufunc.accumulate(x))(X)[-1], np.sin(np.sin(X[0]) * X[1]) * X[2], 1e-15)
+    assert_same(jit(lambda x: ufunc(x, Y, out=x * 1, where=MASK))(X), np.where(MASK, np.sin(X) * Y, X), 1e-15)
+    assert_same(vmap(lambda x: ufunc(x, Y))(A), np.sin(A) * Y, 1e-15)
+
+
+def test_registered_function_with_several_outputs() -> None:
+    ufunc = np.frompyfunc(lambda x: (float(np.sin(x)), float(np.cos(x))), 1, 2)
+    register_ufunc(ufunc, lambda x: (np.sin(x), np.cos(x)))
+    check_values(Call("two", lambda x: [np.asarray(y, dtype=float) for y in ufunc(x)] if _is_own(x) else list(ufunc(x)), X, {}, 1e-15))
+
+
+def _is_own(x: Any) -> bool:
+    return isinstance(x, np.ndarray)
+
+
+def test_registered_function_of_scipy() -> None:
+    sc = pytest.importorskip("scipy.special")
+    root = np.asarray([0.4, 0.9])
+    with pytest.raises(TypeError, match=r"scipy\.special\.kolmogorov.*register_ufunc"):
+        grad(lambda x: np.sum(sc.kolmogorov(x)))(root)
+    k = np.arange(1, 60)[:, None]
+    register_ufunc(sc.kolmogorov, lambda x: 2 * np.add.reduce(-((-1.0) ** k) * np.exp(-2 * k * k * x * x)))
+    step = 1e-6
+    expected = (sc.kolmogorov(root + step) - sc.kolmogorov(root - step)) / (2 * step)
+    try:
+        np.testing.assert_allclose(grad(lambda x: np.sum(sc.kolmogorov(x)))(root), expected, rtol=1e-8)
+    finally:
+        REGISTERED.pop(sc.kolmogorov)
+
+
+def test_registration_errors() -> None:
+    with pytest.raises(TypeError, match=r"register_ufunc: takes a universal function.*got"):
+        register_ufunc(np.sum, np.sum)
+    with pytest.raises(TypeError, match="register_ufunc: the function must be callable"):
+        register_ufunc(np.frompyfunc(abs, 1, 1), None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"np\.sin is one of NumPy's own"):
+        register_ufunc(np.sin, np.cos)
 
 
 def test_dates() -> None:

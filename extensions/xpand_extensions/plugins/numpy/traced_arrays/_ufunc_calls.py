@@ -31,7 +31,7 @@ def implementation(ufunc: np.ufunc) -> Callable[..., Any]:
         return function
     own = REGISTERED.get(ufunc)
     if own is not None:
-        return lambda xp, *arrays: own(*arrays)
+        return lambda xp, *arrays: own(*arrays)  # also in place of SciPy's function
     from .known import of_scipy
 
     function = of_scipy(ufunc)

@@ -1,6 +1,6 @@
 """NumPy's protocol for universal functions: `__array_ufunc__`."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceab
 from ._ufunc_calls import call, convert, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
 from .known.ufuncs import OPERATIONS
+
+_ARRAY: Final = np.ndarray
 
 
 def fast_operations(namespace: Any) -> dict[np.ufunc, Any]:
@@ -30,7 +32,8 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
             # As fast as the operators of traced arrays.
             known = xp.known
             for x in inputs:
-                if type(x) not in known or (type(x) is np.ndarray and x.dtype.kind not in KINDS):
+                cls = type(x)
+                if x.dtype.kind not in KINDS if cls is _ARRAY else cls not in known:
                     break
             else:
                 result = bind(op, inputs, {})
@@ -79,6 +82,8 @@ def _replace(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any], is_o
     (out,) = kwargs["out"]
     if not is_operator:
         raise not_replaceable(name_of(ufunc))
+    if not out.flags.writeable:
+        raise ValueError(f"np.{name_of(ufunc)} in place: the array is read-only")
     # A derivative may need the old values, and `out` loses them.
     arrays, dtypes = operands(xp, ufunc, (out.copy(), *inputs[1:]), None, "same_kind", (out,))
     result = fit(xp, out, convert(xp, implementation(ufunc)(xp, *arrays), dtypes[0]))
