@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand.extend import describe
+from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 _KINDS: Final = "biufc"
@@ -69,6 +70,17 @@ def integers(x: Any) -> Any:
     if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
         return tuple([int(i.__index__()) for i in x])
     return int(x.__index__())
+
+
+def constant(function: str, name: str, x: Any) -> Any:
+    """Return an argument with values that must be concrete, such as positions, without traced arrays.
+
+    Raises:
+        TracedError: The values are abstract.
+    """
+    if isinstance(x, (list, tuple)):
+        return [constant(function, name, part) for part in x]
+    return concrete(x, f"{function}: {name} determines the size of the result") if isinstance(x, TracedArray) else x
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
