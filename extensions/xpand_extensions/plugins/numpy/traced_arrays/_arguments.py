@@ -48,8 +48,14 @@ def array_list(xp: Any, xs: Any) -> list[Any]:
 
 def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
     """Convert arrays to their common data type."""
-    dtype = np.result_type(*(x.dtype for x in xs))
-    return [xp.astype(x, dtype, copy=False) for x in xs]
+    dtypes = [x.dtype for x in xs]
+    dtype = dtypes[0] if dtypes.count(dtypes[0]) == len(dtypes) else np.result_type(*dtypes)
+    return [cast(xp, x, dtype) for x in xs]
+
+
+def cast(xp: Any, x: Any, dtype: Any) -> Any:
+    """Return an array of a data type: the array itself if it has it."""
+    return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
 def operand(xp: Any, x: Any) -> Any:

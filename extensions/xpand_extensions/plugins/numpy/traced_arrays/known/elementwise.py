@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from xpand_extensions import special
+from xpand_extensions.tracing._core import apart
 
-from .._arguments import array, common, floating, integers, operand
+from .._arguments import array, cast, common, floating, integers, operand
 from .._table import NO_VALUE, implements
 
 
@@ -20,12 +21,12 @@ def _clip(
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
     bounds = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
     x = array(xp, a)
-    dtype = xp.base.result_type(x.dtype, *(getattr(b, "dtype", b) for b in bounds if b is not None))
+    dtype = np.result_type(x.dtype, *(getattr(b, "dtype", b) for b in bounds if b is not None))
     if xp.is_complex(dtype):
         raise TypeError("np.clip: complex numbers have no order here; clip the real and imaginary parts")
-    low, high = (None if b is None else xp.astype(array(xp, b), dtype) for b in bounds)
+    low, high = (b if b is None else cast(xp, array(xp, b), dtype) for b in bounds)
     shape = np.broadcast_shapes(x.shape, *(b.shape for b in (low, high) if b is not None))
-    return xp.positive(xp.clip(xp.astype(x if x.shape == shape else xp.broadcast_to(x, shape), dtype), low, high))
+    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), low, high))
 
 
 @implements("round", "around")
@@ -61,9 +62,12 @@ def _imag(xp: Any, val: Any) -> Any:
 
 @implements("angle")
 def _angle(xp: Any, z: Any, deg: bool = False) -> Any:
-    x = floating(xp, z)
-    is_complex = xp.is_complex(x.dtype)
-    radians = xp.atan2(xp.imag(x), xp.real(x)) if is_complex else xp.atan2(xp.zeros_like(x), x)
+    x = array(xp, z)
+    if xp.is_complex(x.dtype):
+        radians = xp.atan2(xp.imag(x), xp.real(x))
+    else:
+        x = xp.astype(x, np.arctan2(0, np.ones(1, x.dtype)).dtype)
+        radians = xp.atan2(xp.zeros_like(x), x)
     return radians * (180 / math.pi) if deg else radians
 
 
@@ -92,11 +96,10 @@ def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("np.where: takes both x and y, or neither")
     values = [operand(xp, x), operand(xp, y)]
-    dtypes = [getattr(value, "dtype", value) for value in values]
-    if all(isinstance(value, (bool, int, float, complex)) and not hasattr(value, "dtype") for value in values):
+    if not any(hasattr(value, "dtype") for value in values):
         return xp.where(mask, *common(xp, [array(xp, value) for value in values]))
-    dtype = xp.base.result_type(*dtypes)
-    return xp.where(mask, *[xp.astype(array(xp, value), dtype, copy=False) for value in values])
+    dtype = np.result_type(*[getattr(value, "dtype", value) for value in values])
+    return xp.where(mask, *[cast(xp, array(xp, value), dtype) for value in values])
 
 
 def truth(xp: Any, x: Any) -> Any:

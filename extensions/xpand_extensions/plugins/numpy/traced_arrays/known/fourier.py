@@ -18,7 +18,7 @@ def _along_one_axis(name: str) -> Callable[..., Any]:
     return transform
 
 
-def _along_axes(name: str, default: Any) -> Callable[..., Any]:
+def _along_axes(public_name: str, name: str, default: Any) -> Callable[..., Any]:
     def transform(xp: Any, a: Any, s: Any = None, axes: Any = default, norm: str | None = None) -> Any:
         x, sizes = floating(xp, a), None if s is None else shape_of(s)
         if axes is None:
@@ -26,7 +26,7 @@ def _along_axes(name: str, default: Any) -> Callable[..., Any]:
         axes = [i for axis in shape_of(tuple(axes)) for i in all_axes(x, axis)]
         if sizes is not None:
             if len(sizes) != len(axes):
-                raise ValueError(f"np.fft.{name}: s must have a size for each of the axes {axes}, got {sizes}")
+                raise ValueError(f"np.fft.{public_name}: s must have a size for each of the axes {axes}, got {sizes}")
             sizes = tuple([x.shape[axis] if size == -1 else size for size, axis in zip(sizes, axes)])
         if len({*axes}) < len(axes):
             return _one_by_one(xp, name, x, sizes, axes, _norm(norm))
@@ -38,7 +38,10 @@ def _along_axes(name: str, default: Any) -> Callable[..., Any]:
 def _one_by_one(xp: Any, name: str, x: Any, sizes: Any, axes: list[int], norm: str) -> Any:
     """Transform along one axis after the other, in NumPy's order, which counts if an axis is named twice."""
     names = ["ifft" if name.startswith("i") else "fft"] * (len(axes) - 1) + [name.removesuffix("n")]
-    steps = list(zip(names, [None] * len(axes) if sizes is None else sizes, axes))
+    if sizes is None:
+        sizes = [x.shape[axis] for axis in axes]
+        sizes[-1] = 2 * (sizes[-1] - 1) if name == "irfftn" else sizes[-1]
+    steps = list(zip(names, sizes, axes))
     for one, n, axis in steps if name == "irfftn" else steps[::-1]:
         x = getattr(xp.fft, one)(x, n=n, axis=axis, norm=norm)
     return x
@@ -48,8 +51,8 @@ for _name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
     implements(f"fft.{_name}")(_along_one_axis(_name))
 _PAIR: Final = (-2, -1)
 for _name in ("fft", "ifft", "rfft", "irfft"):
-    implements(f"fft.{_name}n")(_along_axes(f"{_name}n", None))
-    implements(f"fft.{_name}2")(_along_axes(f"{_name}n", _PAIR))
+    implements(f"fft.{_name}n")(_along_axes(f"{_name}n", f"{_name}n", None))
+    implements(f"fft.{_name}2")(_along_axes(f"{_name}2", f"{_name}n", _PAIR))
 
 
 @implements("fft.fftshift")

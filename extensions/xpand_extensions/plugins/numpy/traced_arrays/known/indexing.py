@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._arguments import array, integers, writable
+from .._arguments import array, cast, integers, writable
 from .._table import implements
 from .elementwise import truth
 
@@ -70,7 +70,7 @@ def _cast(xp: Any, name: str, values: Any, dtype: Any) -> Any:
     x = array(xp, values)
     if x.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"np.{name}: an array of {dtype} can't hold complex values")
-    return xp.astype(x, dtype, copy=False)
+    return cast(xp, x, dtype)
 
 
 def _cycle(xp: Any, values: Any, positions: Any) -> Any:
@@ -141,7 +141,7 @@ def _copyto(xp: Any, dst: Any, src: Any, casting: str = "same_kind", where: Any 
     is_number = type(src) in (bool, int, float, complex)
     if not np.can_cast(np.result_type(dst.dtype, src) if is_number else x.dtype, dst.dtype, casting):
         raise TypeError(f"np.copyto: an array of {x.dtype} can't be cast to {dst.dtype} by casting={casting!r}")
-    x = xp.astype(x, dst.dtype, copy=False)
+    x = cast(xp, x, dst.dtype)
     dst[...] = x if where is True else xp.where(truth(xp, where), x, dst)
 
 

@@ -1,14 +1,14 @@
 """Arrays made of several, and parts of arrays."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from xpand_extensions import padding
 
-from .._arguments import array, array_list, common, constant, integers
-from .._table import implements
+from .._arguments import array, array_list, cast, common, constant, integers
+from .._table import NO_VALUE, implements
 from .shapes import at_least, in_one_axis, in_three_axes, in_two_axes
 
 
@@ -23,7 +23,7 @@ def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: str) 
             raise TypeError(
                 f"np.{name}: an array of {x.dtype} can't be cast to {np.dtype(dtype)} by casting={casting!r}"
             )
-    return [xp.astype(x, np.dtype(dtype), copy=False) for x in arrays]
+    return [cast(xp, x, np.dtype(dtype)) for x in arrays]
 
 
 @implements("concatenate")
@@ -165,32 +165,29 @@ def _delete(xp: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
 def _insert(xp: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     x, axis = _along_an_axis(xp, arr, axis)
     size = x.shape[axis]
-    new = xp.astype(array(xp, values), x.dtype)
+    new = cast(xp, array(xp, values), x.dtype)
     if isinstance(obj, slice):
-        positions = np.arange(*obj.indices(size))
-    else:
-        positions = np.array(constant("np.insert", "obj", obj))
-        if positions.dtype == bool:
-            positions = np.flatnonzero(positions)
+        obj = np.arange(*obj.indices(size))
+    positions = array(xp, obj)
+    if positions.dtype.kind == "b":
+        positions = array(xp, np.flatnonzero(constant("np.insert", "obj", obj)))
     if positions.ndim > 1:
-        raise ValueError(f"np.insert: obj must be one position or a list of positions, got the shape {positions.shape}")
+        raise ValueError(f"np.insert: obj must be one position or a list of them, got the shape {positions.shape}")
     if positions.size == 1:
         new = xp.reshape(new, (1,) * (x.ndim - new.ndim) + tuple(new.shape))
         if not positions.ndim:
             new = xp.moveaxis(new, 0, axis)
-        positions = np.repeat(positions, new.shape[axis])
-    order = _order_of_inserted(size, positions)
-    new = xp.broadcast_to(new, (*x.shape[:axis], len(positions), *x.shape[axis + 1 :]))
-    return xp.take(xp.concat([x, new], axis=axis), xp.asarray(order), axis=axis)
+        positions = xp.broadcast_to(positions, (new.shape[axis],))
+    new = xp.broadcast_to(new, (*x.shape[:axis], positions.size, *x.shape[axis + 1 :]))
+    return xp.take(xp.concat([x, new], axis=axis), _order_of_inserted(xp, size, positions), axis=axis)
 
 
-def _order_of_inserted(size: int, positions: Any) -> Any:
+def _order_of_inserted(xp: Any, size: int, positions: Any) -> Any:
     """Return, for each element of the result of an insertion, its position in the old elements followed by the new."""
-    positions = positions.astype(int) if not positions.size else positions
-    if positions.size and not -size <= positions.min() <= positions.max() <= size:
-        raise IndexError(f"np.insert: obj must have positions between {-size} and {size}, got {positions.tolist()}")
-    before = np.where(positions < 0, positions + size, positions)
-    return np.argsort(np.concatenate([np.arange(size) + 0.5, before]), kind="stable")
+    if not positions.is_traced and bool(xp.any((positions < -size) | (positions > size))):
+        raise IndexError(f"np.insert: obj must have positions between {-size} and {size}")
+    before = xp.where(positions < 0, positions + size, positions)
+    return xp.argsort(xp.concat([xp.arange(size) + 0.5, xp.astype(before, xp.float64)]), stable=True)
 
 
 # Padding
@@ -203,38 +200,54 @@ def _pad(
     pad_width: Any,
     mode: Any = "constant",
     *,
-    stat_length: Any = None,
-    constant_values: Any = 0,
-    end_values: Any = 0,
-    reflect_type: str = "even",
+    stat_length: Any = NO_VALUE,
+    constant_values: Any = NO_VALUE,
+    end_values: Any = NO_VALUE,
+    reflect_type: Any = NO_VALUE,
 ) -> Any:
     x = _array(xp, array)
+    options = {
+        name: value
+        for name, value in (
+            ("stat_length", stat_length),
+            ("constant_values", constant_values),
+            ("end_values", end_values),
+            ("reflect_type", reflect_type),
+        )
+        if value is not NO_VALUE
+    }
+    if not callable(mode) and not options.keys() <= _PAD_OPTIONS.get(mode, frozenset()):
+        raise ValueError(f"np.pad: mode={mode!r} takes no {', '.join(sorted(options))}, or there is no such mode")
     if isinstance(pad_width, dict):
         pad_width = [pad_width.get(i, pad_width.get(i - x.ndim, 0)) for i in range(x.ndim)]
         pad_width = [(w, w) if np.ndim(w) == 0 else w for w in pad_width]
     widths = _pairs(pad_width, x.ndim)
     if min(map(min, widths), default=0) < 0:
         raise ValueError(f"np.pad: pad_width must not have negative numbers, got {pad_width!r}")
-    if mode == "empty":
-        return padding.pad(x, widths)
-    if mode in _STATISTICS:
-        return _pad_with_statistics(xp, x, widths, mode, stat_length)
     if callable(mode):
         raise TypeError(
             "np.pad: mode must be a name for traced arrays, got a function, which writes into NumPy's own array; make "
             "the array with np.concatenate"
         )
-    options: dict[str, Any] = {}
-    if mode == "constant":
-        options["constant_values"] = _values(xp, x, constant_values)
-    elif mode == "linear_ramp":
-        options["end_values"] = _values(xp, x, end_values)
-    elif mode in ("reflect", "symmetric"):
-        options["reflect_type"] = reflect_type
-    return padding.pad(x, widths, mode=mode, **options)
+    if mode in _STATISTICS:
+        return _pad_with_statistics(xp, x, widths, mode, options.get("stat_length"))
+    for name in ("constant_values", "end_values"):
+        if name in options:
+            options[name] = _values(xp, x, options[name])
+    return padding.pad(x, widths, mode="constant" if mode == "empty" else mode, **options)
 
 
-_array = array  # also the name of a parameter of NumPy
+_array: Final = array  # also the name of a parameter of NumPy
+_PAD_OPTIONS: Final = {
+    "constant": frozenset({"constant_values"}),
+    "edge": frozenset[str](),
+    "empty": frozenset[str](),
+    "linear_ramp": frozenset({"end_values"}),
+    **dict.fromkeys(("maximum", "mean", "median", "minimum"), frozenset({"stat_length"})),
+    **dict.fromkeys(("reflect", "symmetric"), frozenset({"reflect_type"})),
+    "wrap": frozenset[str](),
+}
+"""The options of each mode."""
 
 
 def _pairs(width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
@@ -245,7 +258,7 @@ def _pairs(width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
 
 def _values(xp: Any, x: Any, values: Any) -> Any:
     """Return a pair of values for each axis, of the array's data type."""
-    pairs = xp.broadcast_to(xp.astype(array(xp, values), x.dtype), (x.ndim, 2))
+    pairs = xp.broadcast_to(cast(xp, array(xp, values), x.dtype), (x.ndim, 2))
     return tuple([(pairs[i, 0], pairs[i, 1]) for i in range(x.ndim)])
 
 
@@ -255,7 +268,7 @@ def _median(xp: Any, x: Any, axis: int) -> Any:
     return xp.mean(middle if xp.is_floating(x.dtype) else xp.astype(middle, xp.float64), axis=axis, keepdims=True)
 
 
-_STATISTICS: dict[str, Any] = {
+_STATISTICS: Final[dict[str, Any]] = {
     "maximum": lambda xp, x, axis: xp.max(x, axis=axis, keepdims=True),
     "minimum": lambda xp, x, axis: xp.min(x, axis=axis, keepdims=True),
     "mean": lambda xp, x, axis: xp.mean(

@@ -46,7 +46,8 @@ def _tensorsolve(xp: Any, a: Any, b: Any, axes: Any = None) -> Any:
     shape = tuple(x.shape[y.ndim :])
     if x.size != y.size**2 or math.prod(shape) != y.size:
         raise np.linalg.LinAlgError(
-            f"np.linalg.tensorsolve: the last axes of a must have as many elements as b, {y.size}, got the shape {shape}"
+            f"np.linalg.tensorsolve: the last axes of a must have as many elements as b, {y.size}, got "
+            f"the shape {shape}"
         )
     return xp.reshape(_solve(xp, xp.reshape(x, (y.size, y.size)), xp.reshape(y, (-1,))), shape)
 
@@ -108,21 +109,23 @@ def _eigvalsh(xp: Any, a: Any, UPLO: str = "L") -> Any:
     return xp.linalg.eigvalsh(hermitian(xp, floating(xp, a), _is_upper(UPLO)))
 
 
-def _real_if_known(xp: Any, values: Any, *others: Any) -> Any:
-    """Return real arrays if all eigenvalues are real, as NumPy does, where their values are concrete."""
-    if not values.is_traced and xp.is_complex(values.dtype) and not bool(xp.any(xp.imag(values) != 0)):
-        return [xp.real(x) for x in (values, *others)]
-    return [values, *others]
+def _real_if_known(xp: Any, x: Any, values: Any, *others: Any) -> Any:
+    """Return real arrays if all eigenvalues of real matrices are real, as NumPy does, where values are concrete."""
+    if xp.is_complex(x.dtype) or values.is_traced or bool(xp.any(xp.imag(values) != 0)):
+        return [values, *others]
+    return [xp.real(part) for part in (values, *others)]
 
 
 @implements("linalg.eig")
 def _eig(xp: Any, a: Any) -> Any:
-    return _CLASSES["eig"](*_real_if_known(xp, *xp.linalg.eig(floating(xp, a))))
+    x = floating(xp, a)
+    return _CLASSES["eig"](*_real_if_known(xp, x, *xp.linalg.eig(x)))
 
 
 @implements("linalg.eigvals")
 def _eigvals(xp: Any, a: Any) -> Any:
-    return _real_if_known(xp, xp.linalg.eigvals(floating(xp, a)))[0]
+    x = floating(xp, a)
+    return _real_if_known(xp, x, xp.linalg.eigvals(x))[0]
 
 
 # Singular values and orthogonal factors
@@ -188,6 +191,8 @@ def _matrix_rank(xp: Any, A: Any, tol: Any = None, hermitian: bool = False, *, r
     if x.ndim < 2:
         return xp.astype(xp.any(x != 0), xp.int64)
     x = floating(xp, x)
+    if 0 in x.shape[-2:]:
+        return xp.zeros(tuple(x.shape[:-2]), dtype=xp.int64)
     values = xp.abs(_eigvalsh(xp, x)) if hermitian else xp.linalg.svdvals(x)
     if tol is None:
         relative = _tolerance(xp, x) if rtol is None else array(xp, rtol)[..., None]
@@ -267,14 +272,23 @@ def _vector_norm(xp: Any, x: Any, *, axis: Any = None, keepdims: bool = False, o
 @implements("linalg.cond")
 def _cond(xp: Any, x: Any, p: Any = None) -> Any:
     x = floating(xp, x)
+    has_nan = xp.any(xp.isnan(x), axis=(-2, -1))
     if p in (None, 2, -2):
         values = xp.linalg.svdvals(x)
-        largest, smallest = values[..., 0], values[..., -1]
-        ratio = smallest / largest if p == -2 else largest / smallest
-    else:
-        ratio = _norm(xp, x, p, (-2, -1)) * _norm(xp, xp.linalg.inv(x), p, (-2, -1))
-    is_infinite = xp.isnan(ratio) & ~xp.any(xp.isnan(x), axis=(-2, -1))
-    return xp.where(is_infinite, math.inf, ratio)
+        ends = (values[..., -1], values[..., 0]) if p == -2 else (values[..., 0], values[..., -1])
+        return _quotient(xp, *ends, has_nan)
+    one = np.eye(x.shape[-1], dtype=x.dtype)
+    matrices = xp.where(has_nan[..., None, None], one, x)
+    is_singular = xp.linalg.slogdet(matrices)[0] == 0
+    inverse = xp.linalg.inv(xp.where(is_singular[..., None, None], one, matrices))
+    product = _norm(xp, x, p, (-2, -1)) * _norm(xp, inverse, p, (-2, -1))
+    return xp.where(is_singular, math.inf, xp.where(has_nan, math.nan, product))
+
+
+def _quotient(xp: Any, x: Any, y: Any, has_nan: Any) -> Any:
+    """Return quotients of norms without a division by zero, which is infinite."""
+    is_zero = (y == 0) & ~has_nan
+    return xp.where(is_zero, math.inf, x / xp.where(is_zero, xp.ones_like(y), y))
 
 
 @implements("linalg.diagonal")

@@ -8,7 +8,7 @@ import numpy as np
 from xpand_extensions import linalg
 from xpand_extensions.tracing._core import TracedArray
 
-from .._arguments import all_axes, array, array_list, common, integers, shape_of
+from .._arguments import all_axes, array, array_list, cast, common, integers, shape_of, written
 from .._table import implements
 
 
@@ -88,8 +88,8 @@ def _cross(xp: Any, a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int
     x, y = common(xp, [xp.moveaxis(array(xp, part), end, -1) for part, end in ((a, axisa), (b, axisb))])
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         raise ValueError(
-            f"np.cross: vectors must have three elements, got {x.shape[-1]} and {y.shape[-1]}; for vectors of two, which "
-            "NumPy deprecates, write x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]"
+            f"np.cross: vectors must have three elements, got {x.shape[-1]} and {y.shape[-1]}; for vectors of two, "
+            "which NumPy deprecates, write x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]"
         )
     return xp.moveaxis(xp.linalg.cross(x, y, axis=-1), -1, axisc)
 
@@ -120,18 +120,24 @@ def _multi_dot(xp: Any, arrays: Any) -> Any:
 
 
 @implements("einsum")
-def _einsum(xp: Any, *operands: Any, dtype: Any = None, casting: str = "safe") -> Any:
+def _einsum(xp: Any, *operands: Any, out: Any = None, dtype: Any = None, casting: str = "safe") -> Any:
+    if out is not None:
+        dtype = np.result_type(out.dtype, *[x.dtype for x in _subscripts(xp, operands)[1]]) if dtype is None else dtype
+        return written(out, _einsum(xp, *operands, dtype=dtype, casting=casting), "einsum")
     subscripts, arrays = _subscripts(xp, operands)
     if dtype is not None:
         for x in arrays:
             if not np.can_cast(x.dtype, dtype, casting):
                 raise TypeError(f"np.einsum: an array of {x.dtype} can't be cast to {np.dtype(dtype)} by {casting!r}")
-        arrays = [xp.astype(x, np.dtype(dtype), copy=False) for x in arrays]
+        arrays = [cast(xp, x, np.dtype(dtype)) for x in arrays]
     if len(arrays) == 1:
         selected = _select(xp, subscripts, arrays[0])
         if selected is not None:
             return selected
-    return linalg.einsum(subscripts, *_with_equal_sizes(xp, subscripts, common(xp, arrays)))
+    arrays = _with_equal_sizes(xp, subscripts, common(xp, arrays))
+    if arrays[0].dtype.kind == "b":  # sums of booleans are True if one of them is
+        return linalg.einsum(subscripts, *[xp.astype(x, xp.int64) for x in arrays]) != 0
+    return linalg.einsum(subscripts, *arrays)
 
 
 def _subscripts(xp: Any, operands: Any) -> tuple[str, list[Any]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from xpand_extensions.windows import sliding_window_view
 
-from .._arguments import all_axes, array, integers, shape_of
+from .._arguments import all_axes, array, constant, integers, shape_of
 from .._table import implements
 
 
@@ -154,6 +154,9 @@ def _rot90(xp: Any, m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 @implements("roll")
 def _roll(xp: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     x = array(xp, a)
+    if getattr(shift, "is_traced", False):
+        return _roll_by_traced(xp, x, shift, axis)
+    shift = constant("np.roll", "shift", shift)
     if axis is None:
         return xp.roll(x, sum(shape_of(shift)))
     shifts: dict[int, int] = {}
@@ -161,6 +164,18 @@ def _roll(xp: Any, a: Any, shift: Any, axis: Any = None) -> Any:
         (position,) = all_axes(x, position)
         shifts[position] = shifts.get(position, 0) + int(distance)
     return xp.roll(x, tuple(shifts.values()), axis=tuple(shifts))
+
+
+def _roll_by_traced(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
+    """Roll by distances that are known only when the program runs."""
+    if axis is None:
+        return xp.reshape(_roll_by_traced(xp, xp.reshape(x, (-1,)), shift, 0), x.shape)
+    axes = all_axes(x, axis)
+    shifts = xp.broadcast_to(shift, (max(len(axes), shift.size),))
+    for i, position in enumerate(axes * (shifts.size // len(axes))):
+        size = max(x.shape[position], 1)
+        x = xp.take(x, xp.remainder(xp.arange(x.shape[position]) - shifts[i], size), axis=position)
+    return x
 
 
 @implements("tile")
