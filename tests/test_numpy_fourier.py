@@ -101,7 +101,7 @@ def test_aliases(call: Call) -> None:
 def test_errors() -> None:
     for function, message in (
         (lambda x: np.fft.fft2(x, s=(3,)), "s must have a size for each of the axes"),
-        (lambda x: np.fft.fft(x, 0), "points"),
+        (lambda x: np.fft.fft(x, 0), "at least one|points"),
         (lambda x: np.fft.fft(x, norm="other"), "norm"),
     ):
         with pytest.raises(ValueError, match=message):

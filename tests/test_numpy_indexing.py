@@ -210,7 +210,7 @@ def test_arrays_of_numpy_hold_no_traced_values(text: str) -> None:
     constant = np.zeros((2, 3))
     function = eval(f"lambda x: {text}", {"np": np, "C": constant, "B": B})
     for transform in (jit, lambda f: lambda x: vjp(f, x)[0]):
-        with pytest.raises(TracedError, match=r"can't hold values .* np\.zeros_like"):
+        with pytest.raises(TracedError, match=r"can't hold values .*np\.zeros_like"):
             transform(function)(X)
     assert not constant.any()
 
@@ -221,7 +221,7 @@ def test_arrays_of_numpy_hold_no_traced_values(text: str) -> None:
         ("np.take(x, 9)", IndexError, "out of bounds"),
         ("np.take(x, [0.5])", TypeError, "integers"),
         ("np.take(x, 1, mode='near')", ValueError, "mode"),
-        ("np.take(x[:0], 0, axis=0)", IndexError, "empty|out of bounds"),
+        ("np.take(x[:0], 0, axis=0)", IndexError, "out of bounds"),
         ("np.take_along_axis(x, np.array([1]), 1)", ValueError, "as many axes"),
         ("np.take_along_axis(x, np.array([[0.5]]), 1)", IndexError, "integers"),
         ("np.put(x * 1, 9, 0.0)", IndexError, "out of bounds"),

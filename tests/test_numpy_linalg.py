@@ -409,7 +409,7 @@ def random_sum(seed: int) -> tuple[str, list[Any]]:
     letters = "abcde"
     sizes = dict(zip(letters, rng.integers(1, 4, len(letters)).tolist()))
     terms = ["".join(rng.choice(list(letters), rng.integers(0, 4))) for _ in range(rng.integers(1, 4))]
-    dots = rng.integers(3) == 0
+    dots = bool(rng.integers(3) == 0)
     shapes = [tuple(sizes[letter] for letter in term) for term in terms]
     if dots:
         terms = [f"{term}..." for term in terms]
@@ -430,4 +430,5 @@ def test_random_sums(seed: int) -> None:
 
         call = Call(subscripts, function, x, {}, 1e-12)
         check(call)
-        check_aliases(call)
+        if x.ndim:  # NumPy's results for numbers are not writable
+            check_aliases(call)

@@ -301,11 +301,7 @@ LAYOUT_CALLS: Final = calls(CONSTANTS, X, "np.ravel(x, 'K')", "np.reshape(x, 6, 
 
 ALL_CALLS: Final = [*SHAPE_CALLS, *JOINING_CALLS, *PADDING_CALLS, *GRID_CALLS]
 DTYPES: Final = ("bool", "int8", "int64", "float32", "complex128")
-REFUSED: Final = frozenset(
-    (call.values[0].text, "bool")
-    for call in PADDING_CALLS
-    if "linear_ramp" in call.values[0].text or "odd" in call.values[0].text
-)
+REFUSED: Final = frozenset((call.values[0].text, "bool") for call in PADDING_CALLS if "odd" in call.values[0].text)
 """Calls that traced arrays of a data type refuse."""
 
 
@@ -361,7 +357,7 @@ def test_random_padding(mode: str, seed: int) -> None:
     [
         ("np.reshape(x, (4, 4))", ValueError, "reshape"),
         ("np.reshape(x, 6, order='Q')", ValueError, "order"),
-        ("np.moveaxis(x, 5, 0)", ValueError, "axis"),
+        ("np.moveaxis(x, 5, 0)", (IndexError, ValueError), "axis 5"),
         ("np.rollaxis(x, 0, 7)", ValueError, "start"),
         ("np.squeeze(x, 0)", ValueError, "size"),
         ("np.expand_dims(x, 7)", ValueError, "axis"),
@@ -371,7 +367,7 @@ def test_random_padding(mode: str, seed: int) -> None:
         ("np.tile(x, 1.5)", (TypeError, AttributeError), "index"),
         ("np.broadcast_to(x, (4, 4))", ValueError, "broadcast"),
         ("np.concatenate([])", ValueError, "at least one"),
-        ("np.concatenate([x, x[0]])", ValueError, "dimensions|axes"),
+        ("np.concatenate([x, x[0]])", ValueError, "shapes must agree|dimensions"),
         ("np.concatenate([x, x], dtype=int)", TypeError, "cast"),
         ("np.stack([x, x[0]])", ValueError, "shape"),
         ("np.block([x, [x]])", ValueError, "deep"),
@@ -383,7 +379,7 @@ def test_random_padding(mode: str, seed: int) -> None:
         ("np.insert(x, 7, 0.0, axis=0)", IndexError, "between"),
         ("np.insert(x, [[1]], 0.0)", ValueError, "list of them"),
         ("np.pad(x, -1)", ValueError, "negative"),
-        ("np.pad(x, 1, mode='nearest')", ValueError, "no such mode"),
+        ("np.pad(x, 1, mode='nearest')", ValueError, "pad: mode"),
         ("np.pad(x, 1, mode='edge', constant_values=1)", ValueError, "takes no constant_values"),
         ("np.pad(x, 1, mode='mean', stat_length=0)", ValueError, "at least 1"),
         ("np.pad(x[:0], 1, mode='edge')", ValueError, "empty"),

@@ -231,6 +231,8 @@ def _pad(
         )
     if mode in _STATISTICS:
         return _pad_with_statistics(xp, x, widths, mode, options.get("stat_length"))
+    if mode == "linear_ramp" and not xp.is_floating(x.dtype):
+        return _pad_integers_with_ramps(xp, x, widths, options.get("end_values", 0))
     for name in ("constant_values", "end_values"):
         if name in options:
             options[name] = _values(xp, x, options[name])
@@ -297,6 +299,24 @@ def _pad_with_statistics(xp: Any, x: Any, widths: Any, mode: str, stat_length: A
                     value = xp.astype(xp.round(value), x.dtype) if xp.is_floating(value.dtype) else value
                 filled = xp.broadcast_to(value, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
                 parts = [*parts, filled] if is_end else [filled, *parts]
+        x = xp.concat(parts, axis=axis)
+    return x
+
+
+def _pad_integers_with_ramps(xp: Any, x: Any, widths: Any, end_values: Any) -> Any:
+    """Extend an array of integers by steps to its ends, rounded down as by `np.linspace`."""
+    ends = xp.broadcast_to(array(xp, end_values), (x.ndim, 2))
+    for axis, width in enumerate(widths):
+        if not x.shape[axis] and any(width):
+            raise ValueError(f"np.pad: axis {axis} is empty, which mode='linear_ramp' can't extend")
+        parts = [x]
+        for is_high, count in enumerate(width):
+            if count:
+                edge = xp.take(x, xp.asarray([x.shape[axis] - 1 if is_high else 0]), axis=axis)
+                end = ends[axis, is_high]
+                steps = xp.reshape(xp.arange(count) * 1.0, (-1, *(1,) * (x.ndim - axis - 1)))
+                ramp = xp.astype(xp.floor(steps * ((edge - end) / count) + end), x.dtype)
+                parts = [*parts, xp.flip(ramp, axis=axis)] if is_high else [ramp, *parts]
         x = xp.concat(parts, axis=axis)
     return x
 
