@@ -1,5 +1,5 @@
 """The tables of NumPy's functions, one module for each family."""
 
-from . import elementwise, fourier, indexing, joining, linalg, products, reductions, shapes
+from . import elementwise, fourier, indexing, joining, linalg, products, reductions, scimath, shapes
 
-__all__ = ["elementwise", "fourier", "indexing", "joining", "linalg", "products", "reductions", "shapes"]
+__all__ = ["elementwise", "fourier", "indexing", "joining", "linalg", "products", "reductions", "scimath", "shapes"]

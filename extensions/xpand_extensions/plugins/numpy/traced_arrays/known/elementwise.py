@@ -96,10 +96,11 @@ def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
     if x is None or y is None:
         raise ValueError("np.where: takes both x and y, or neither")
     values = [operand(xp, x), operand(xp, y)]
+    dtypes = [getattr(value, "dtype", value) for value in values]
     if not any(hasattr(value, "dtype") for value in values):
         return xp.where(mask, *common(xp, [array(xp, value) for value in values]))
-    dtype = np.result_type(*[getattr(value, "dtype", value) for value in values])
-    return xp.where(mask, *[cast(xp, array(xp, value), dtype) for value in values])
+    dtype = np.result_type(*dtypes)
+    return xp.where(mask, *[value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values])
 
 
 def truth(xp: Any, x: Any) -> Any:

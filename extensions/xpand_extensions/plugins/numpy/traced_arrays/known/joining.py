@@ -312,10 +312,11 @@ def _pad_integers_with_ramps(xp: Any, x: Any, widths: Any, end_values: Any) -> A
         parts = [x]
         for is_high, count in enumerate(width):
             if count:
-                edge = xp.take(x, xp.asarray([x.shape[axis] - 1 if is_high else 0]), axis=axis)
+                edge = xp.take(x, xp.asarray([x.shape[axis] - 1 if is_high else 0]), axis=axis) * 1.0
                 end = ends[axis, is_high]
                 steps = xp.reshape(xp.arange(count) * 1.0, (-1, *(1,) * (x.ndim - axis - 1)))
-                ramp = xp.astype(xp.floor(steps * ((edge - end) / count) + end), x.dtype)
+                ramp = steps * ((edge - end) / count) + end
+                ramp = xp.astype(ramp if x.dtype.kind == "b" else xp.floor(ramp), x.dtype)
                 parts = [*parts, xp.flip(ramp, axis=axis)] if is_high else [ramp, *parts]
         x = xp.concat(parts, axis=axis)
     return x
