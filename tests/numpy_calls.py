@@ -7,8 +7,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pytest
 
-from xpand_extensions.autodiff import grad
+import xpand
+from xpand import trees
+from xpand_extensions.autodiff import grad, vjp
 from xpand_extensions.jit import jit
+from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.vmap import vmap
 
 STEP: Final = 1e-6
@@ -101,6 +104,74 @@ def check(call: Call) -> None:
         _check_gradient(call)
         _check_program(call)
         _check_batch(call)
+
+
+def check_types(call: Call, *dtypes: str, refused: frozenset[tuple[str, str]] = frozenset()) -> None:
+    """Check values and data types for arrays of other types; `refused` has texts of calls, with types, that raise."""
+    for dtype in dtypes:
+        x = (call.x * (3 if dtype.startswith("int") else 1)).astype(dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                reference = call.function(x)
+            except Exception:  # not a function of such arrays
+                continue
+            tolerance = 1e-4 if dtype == "float32" else call.tolerance
+            for transform in (_evaluated, jit) if "jit" not in call.stops else (_evaluated,):
+                if (call.text, dtype) in refused:
+                    with pytest.raises((TypeError, ValueError)):
+                        transform(call.function)(x)
+                else:
+                    assert_same(transform(call.function)(x), reference, tolerance)
+
+
+def _evaluated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Apply a function to a traced array with known values, and return NumPy's arrays."""
+    namespace = traced_namespace(xpand.namespace("numpy"))
+
+    def evaluate(x: Any) -> Any:
+        return trees.map(lambda y: y._value if isinstance(y, namespace.array) else y, function(namespace.wrap(x)))
+
+    return evaluate
+
+
+def check_aliases(call: Call) -> None:
+    """Check that results share memory with the argument where NumPy's do, and are read-only where NumPy's are."""
+
+    def write_to_results(x: Any, refused: list[bool]) -> Any:
+        y = x * 1
+        for part in leaves(call.function(y)):
+            if getattr(part, "shape", ()):
+                try:
+                    part[...] = part[::-1] * 2
+                    refused.append(False)
+                except ValueError as error:
+                    assert "read-only" in str(error)  # noqa: PT017  (both NumPy's error and that of traced arrays)
+                    refused.append(True)
+        return y
+
+    def write_to_argument(x: Any, refused: list[bool]) -> Any:
+        y = x * 1
+        results = call.function(y)
+        y[...] = y * 2 + 1
+        return [part * 1 for part in leaves(results) if is_floating(part)]
+
+    for function in (write_to_results, write_to_argument):
+        expected: list[bool] = []
+        with warnings.catch_warnings():  # NumPy's about results of `broadcast_arrays`, which are read-only here
+            warnings.simplefilter("error")
+            try:
+                reference = function(call.x, expected)
+            except DeprecationWarning:
+                continue
+        for transform in (lambda f: lambda x: vjp(f, x)[0], jit):
+            if "jit" in call.stops and transform is jit:
+                continue
+            refused: list[bool] = []
+            result = transform(lambda x, f=function, refused=refused: f(x, refused))(call.x)
+            assert refused == expected
+            for part, other in zip(leaves(result), leaves(reference), strict=True):
+                np.testing.assert_allclose(part, other, rtol=1e-9, atol=1e-9)
 
 
 def _check_gradient(call: Call) -> None:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand.extend import describe
+from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 KINDS: Final = "biufc"
@@ -47,8 +48,14 @@ def array_list(xp: Any, xs: Any) -> list[Any]:
 
 def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
     """Convert arrays to their common data type."""
-    dtype = np.result_type(*(x.dtype for x in xs))
-    return [xp.astype(x, dtype, copy=False) for x in xs]
+    dtypes = [x.dtype for x in xs]
+    dtype = dtypes[0] if dtypes.count(dtypes[0]) == len(dtypes) else np.result_type(*dtypes)
+    return [cast(xp, x, dtype) for x in xs]
+
+
+def cast(xp: Any, x: Any, dtype: Any) -> Any:
+    """Return an array of a data type: the array itself if it has it."""
+    return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
 def operand(xp: Any, x: Any) -> Any:
@@ -69,6 +76,17 @@ def integers(x: Any) -> Any:
     if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
         return tuple([int(i.__index__()) for i in x])
     return int(x.__index__())
+
+
+def constant(function: str, name: str, x: Any) -> Any:
+    """Return an argument with values that must be concrete, such as positions, without traced arrays.
+
+    Raises:
+        TracedError: The values are abstract.
+    """
+    if isinstance(x, (list, tuple)):
+        return [constant(function, name, part) for part in x]
+    return concrete(x, f"{function}: {name} determines the size of the result") if isinstance(x, TracedArray) else x
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:

@@ -4,9 +4,27 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from . import reductions, shapes
-
-__all__ = ["of_scipy", "reductions", "shapes"]
+from . import (
+    application as application,
+    calculus as calculus,
+    comparisons as comparisons,
+    creation as creation,
+    elementwise as elementwise,
+    fourier as fourier,
+    histograms as histograms,
+    indexing as indexing,
+    indices as indices,
+    inspection as inspection,
+    joining as joining,
+    linalg as linalg,
+    polynomials as polynomials,
+    products as products,
+    reductions as reductions,
+    scimath as scimath,
+    shapes as shapes,
+    sorting as sorting,
+    statistics as statistics,
+)
 
 
 def of_scipy(ufunc: Any) -> Callable[..., Any] | None:

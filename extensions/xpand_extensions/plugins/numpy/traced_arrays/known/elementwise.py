@@ -1,0 +1,109 @@
+"""Functions of elements that are not universal functions."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from xpand_extensions import special
+from xpand_extensions.tracing._core import apart
+
+from .._arguments import array, cast, common, floating, integers, operand
+from .._table import NO_VALUE, implements
+
+
+@implements("clip")
+def _clip(
+    xp: Any, a: Any, a_min: Any = NO_VALUE, a_max: Any = NO_VALUE, *, min: Any = NO_VALUE, max: Any = NO_VALUE
+) -> Any:
+    if (a_min is not NO_VALUE or a_max is not NO_VALUE) and (min is not NO_VALUE or max is not NO_VALUE):
+        raise ValueError("np.clip: takes a_min and a_max, or min and max, got both")
+    low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
+    bounds = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
+    x = array(xp, a)
+    dtype = np.result_type(x.dtype, *(getattr(b, "dtype", b) for b in bounds if b is not None))
+    if xp.is_complex(dtype):
+        raise TypeError("np.clip: complex numbers have no order here; clip the real and imaginary parts")
+    low, high = (b if b is None else cast(xp, array(xp, b), dtype) for b in bounds)
+    shape = np.broadcast_shapes(x.shape, *(b.shape for b in (low, high) if b is not None))
+    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), low, high))
+
+
+@implements("round", "around")
+def _round(xp: Any, a: Any, decimals: int = 0) -> Any:
+    x, decimals = array(xp, a), integers(decimals)
+    if x.dtype.kind in "iu":
+        if decimals >= 0:
+            return xp.asarray(x, copy=True)
+        return xp.astype(_round(xp, xp.astype(x, xp.float64), decimals), x.dtype)
+    if x.dtype.kind == "b":
+        x = xp.astype(x, np.dtype("float16"))
+    if not decimals:
+        return xp.round(x)
+    scale = 10.0 ** abs(decimals)
+    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+
+
+@implements("fix")
+def _fix(xp: Any, x: Any) -> Any:
+    x = array(xp, x)
+    return xp.trunc(x) if xp.is_floating(x.dtype) else xp.asarray(x, copy=True)
+
+
+@implements("real")
+def _real(xp: Any, val: Any) -> Any:
+    return xp.real(array(xp, val))
+
+
+@implements("imag")
+def _imag(xp: Any, val: Any) -> Any:
+    return xp.imag(array(xp, val))
+
+
+@implements("angle")
+def _angle(xp: Any, z: Any, deg: bool = False) -> Any:
+    x = array(xp, z)
+    if xp.is_complex(x.dtype):
+        radians = xp.atan2(xp.imag(x), xp.real(x))
+    else:
+        x = xp.astype(x, np.arctan2(0, np.ones(1, x.dtype)).dtype)
+        radians = xp.atan2(xp.zeros_like(x), x)
+    return radians * (180 / math.pi) if deg else radians
+
+
+@implements("sinc")
+def _sinc(xp: Any, x: Any) -> Any:
+    x = floating(xp, x)
+    if not xp.is_complex(x.dtype):
+        return special.sinc(x)
+    y = xp.where(x == 0, 1e-20, math.pi * x)
+    return xp.sin(y) / y
+
+
+@implements("i0")
+def _i0(xp: Any, x: Any) -> Any:
+    x = floating(xp, x)
+    if xp.is_complex(x.dtype):
+        raise TypeError(f"np.i0: x must be real, got {x.dtype}")
+    return special.i0(x)
+
+
+@implements("where")
+def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
+    mask = truth(xp, condition)
+    if x is None and y is None:
+        return xp.nonzero(mask)
+    if x is None or y is None:
+        raise ValueError("np.where: takes both x and y, or neither")
+    values = [operand(xp, x), operand(xp, y)]
+    dtypes = [getattr(value, "dtype", value) for value in values]
+    if not any(hasattr(value, "dtype") for value in values):
+        return xp.where(mask, *common(xp, [array(xp, value) for value in values]))
+    dtype = np.result_type(*dtypes)
+    return xp.where(mask, *[value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values])
+
+
+def truth(xp: Any, x: Any) -> Any:
+    """Return a mask of an array: whether elements are not zero."""
+    x = array(xp, x)
+    return x if x.dtype.kind == "b" else x != 0
