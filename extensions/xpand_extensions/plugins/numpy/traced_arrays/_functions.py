@@ -37,7 +37,7 @@ def entry_of(func: Any) -> Entry | None:
 
 def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     """Apply a function of NumPy to its arguments."""
-    function, name, names, options, takes_all = entry
+    function, name, names, options, takes_all, passes_options = entry
     if takes_all:  # `f(*arrays, option=…)`
         given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = args
@@ -46,7 +46,7 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
         given |= {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = ()
     out = None
-    if not given.keys() <= options.keys():
+    if not passes_options and not given.keys() <= options.keys():
         out = None if "out" in options else given.pop("out", None)
         for key in given.keys() - options.keys():
             _check_default(entry, key, given.pop(key))
