@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from xpand import is_concrete
 from xpand.extend import describe
+from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 _KINDS: Final = "biufc"
@@ -60,6 +62,25 @@ def floating(xp: Any, x: Any) -> Any:
     """Return an array of floating-point numbers: integers and booleans become float64, as in NumPy."""
     x = array(xp, x)
     return x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64)
+
+
+def dtype_of(dtype: Any) -> Any:
+    """Return a data type of NumPy for a type, a name or a data type; None stays."""
+    return None if dtype is None else np.dtype(dtype)
+
+
+def values_of(name: str, x: Any, instead: str) -> Any:
+    """Return the values of an array, for a function with a result whose size depends on them.
+
+    Raises:
+        TracedError: The values are abstract.
+    """
+    if not is_concrete(x):
+        raise TracedError(
+            f"np.{name}: the size of its result depends on values, which `{x._trace.what}` does not know while it "
+            f"traces; {instead}"
+        )
+    return concrete(x, f"np.{name}")
 
 
 def integers(x: Any) -> Any:

@@ -80,6 +80,15 @@ def implements(*names: str) -> Callable[[Implementation], Implementation]:
     return enter
 
 
+def with_signature(name: str, implementation: Implementation) -> Implementation:
+    """Give NumPy's own signature to an implementation that passes all options on."""
+    parameters = signature_of(find(name), implementation).parameters.values()
+    options = [x.replace(kind=inspect.Parameter.KEYWORD_ONLY) for x in parameters if x.name != "like"]
+    namespace = inspect.Parameter("xp", inspect.Parameter.POSITIONAL_ONLY)
+    implementation.__signature__ = inspect.Signature([namespace, *options])  # type: ignore[attr-defined]
+    return implementation
+
+
 def _entry(name: str, func: Any, implementation: Implementation) -> Entry:
     parameters = signature_of(func, implementation).parameters.values()
     own = _parameters(implementation)

@@ -65,8 +65,9 @@ def _extreme_without_nan(name: str) -> Implementation:
     def reduce(
         xp: Any, a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
-        if initial is None and where is True:
-            return without_nan(array(xp, a), axis=integers(axis), keepdims=keepdims)
+        a = array(xp, a)
+        if initial is None and where is True and xp.is_floating(a.dtype):
+            return without_nan(a, axis=integers(axis), keepdims=keepdims)
         a, where = _skipping(xp, a, where, initial is not None)
         return method(a, integers(axis), keepdims=keepdims, initial=initial, where=where)
 
