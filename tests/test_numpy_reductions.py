@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from tests.numpy_calls import Call, calls, check, check_values
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
@@ -171,7 +172,7 @@ def test_other_data_types(kind: str, name: str) -> None:
         return
     tolerance = {"float16": 2e-3, "float32": 1e-6, "complex64": 1e-6}.get(kind, 1e-14)
     for options in ({}, {"axis": 0}, {"axis": 1}):
-        function = lambda x, options=options: getattr(np, name)(x, **options)  # noqa: E731
+        function = lambda x, options=options: getattr(np, name)(x, **options)
         check_values(Call(name, function, x, {}, tolerance))
 
 

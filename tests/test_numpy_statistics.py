@@ -174,7 +174,7 @@ def test_other_data_types(call: Call, dtype: type) -> None:
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
 def test_data_types_of_quantiles(dtype: type, method: str) -> None:
     for q in (0.3, [0.3, 0.5], np.float32(0.3), np.array([0.3], dtype=np.float32)):
-        function = lambda x, q=q: np.quantile(x, q, method=method)  # noqa: E731
+        function = lambda x, q=q: np.quantile(x, q, method=method)
         check_values(Call(method, function, INTEGERS.astype(dtype), {}, 1e-6))
 
 

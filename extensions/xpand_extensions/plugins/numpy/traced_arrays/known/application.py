@@ -1,6 +1,5 @@
 """Functions of a part of an array, and choices between arrays."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -42,88 +41,68 @@ def _apply_over_axes(xp: Any, func: Any, a: Any, axes: Any) -> Any:
     return result
 
 
-def _called(function: Any, args: Any, kwargs: Any, x: Any) -> Any:
-    return function(x, *args, **kwargs)
-
-
-def _conditions(xp: Any, x: Any, condlist: Any) -> list[Any]:
-    """Return the conditions of a list, or the only one."""
-    if isinstance(condlist, (list, tuple)) and condlist and np.ndim(condlist[0]):
-        return array_list(xp, condlist)
-    if isinstance(condlist, (list, tuple)) and not x.ndim:
-        return array_list(xp, condlist)
-    condition = array(xp, condlist)
-    return [condition] if condition.ndim == x.ndim else xp.unstack(condition)
-
-
-def _with_function(xp: Any, x: Any, condition: Any, function: Any, others: Any) -> Any:
-    """Replace elements by a function of them, which as in NumPy gets only the elements that a condition selects."""
-    mask = np.asarray(concrete(condition, "np.piecewise"))
-    if not mask.any():
-        return others
-    positions = np.flatnonzero(mask)
-    part = xp.take(xp.reshape(x, (-1,)), xp.wrap(positions))
-    part = xp.astype(array(xp, function(part)), x.dtype, copy=False)
-    # Put each selected element where it was.
-    order = np.zeros(mask.shape, dtype=np.int64)
-    order[mask] = np.arange(len(positions))
-    spread = xp.take(xp.broadcast_to(part, (len(positions),)), xp.wrap(order.reshape(-1)))
-    return xp.where(condition, xp.reshape(spread, mask.shape), others)
-
-
 @implements("piecewise")
 def _piecewise(xp: Any, x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
     x = array(xp, x)
-    conditions = [xp.broadcast_to(xp.astype(c, xp.bool), x.shape) for c in _conditions(xp, x, condlist)]
-    if len(conditions) + 1 == len(funclist):
+    conditions = [xp.broadcast_to(xp.astype(part, xp.bool), tuple(x.shape)) for part in _conditions(xp, x, condlist)]
+    if len(funclist) == len(conditions) + 1:
         others = conditions[0]
         for condition in conditions[1:]:
             others = others | condition
         conditions.append(~others)
-    elif len(conditions) != len(funclist):
+    elif len(funclist) != len(conditions):
         raise ValueError(
-            f"np.piecewise: {len(conditions)} conditions take {len(conditions)} or {len(conditions) + 1} functions, got "
-            f"{len(funclist)}"
+            f"np.piecewise: {len(conditions)} conditions take as many functions, or one more, got {len(funclist)}"
         )
     result = xp.zeros_like(x)
     for condition, function in zip(conditions, funclist):
-        if not callable(function):
-            result = xp.where(condition, xp.astype(array(xp, function), x.dtype, copy=False), result)
-        elif is_concrete(condition):
-            result = _with_function(xp, x, condition, partial(_called, function, args, kw), result)
+        if callable(function):
+            values = _values_where(xp, x, condition, function, args, kw)
         else:
-            result = xp.where(condition, xp.astype(array(xp, function(x, *args, **kw)), x.dtype, copy=False), result)
+            values = array(xp, function)
+        result = xp.where(condition, xp.astype(values, x.dtype, copy=False), result)
     return result
+
+
+def _conditions(xp: Any, x: Any, condlist: Any) -> list[Any]:
+    """Return the conditions: NumPy also takes one condition in place of a list."""
+    if not np.ndim(condlist) and not isinstance(condlist, (list, tuple)):
+        return [array(xp, condlist)]
+    is_one = not isinstance(condlist[0], (list, tuple)) and np.ndim(condlist[0]) == 0 and x.ndim != 0
+    return [array(xp, condlist)] if is_one else array_list(xp, condlist)
+
+
+def _values_where(xp: Any, x: Any, condition: Any, function: Any, args: Any, kw: Any) -> Any:
+    """Apply a function to the elements that a condition selects, as NumPy does; if it is abstract, to all elements.
+
+    The results are at the positions of the elements. The other positions have values that are not used.
+    """
+    if not is_concrete(condition):
+        return array(xp, function(x, *args, **kw))
+    mask = np.asarray(concrete(condition, "np.piecewise"))
+    positions = np.flatnonzero(mask)
+    if not len(positions):
+        return xp.zeros_like(x)
+    selected = xp.take(xp.reshape(x, (-1,)), xp.wrap(positions))
+    values = xp.broadcast_to(array(xp, function(selected, *args, **kw)), (len(positions),))
+    numbers = np.maximum(np.cumsum(mask.reshape(-1)) - 1, 0)
+    return xp.reshape(xp.take(values, xp.wrap(numbers)), tuple(x.shape))
 
 
 @implements("select")
 def _select(xp: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    if len(condlist) != len(choicelist):
-        raise ValueError(f"np.select: got {len(condlist)} conditions for {len(choicelist)} arrays")
-    if not len(condlist):
-        raise ValueError("np.select: takes at least one condition")
-    conditions, choices = array_list(xp, condlist), [*array_list(xp, choicelist)]
+    conditions, choices = array_list(xp, condlist), array_list(xp, choicelist)
+    if len(conditions) != len(choices) or not conditions:
+        raise ValueError(f"np.select: takes a choice for each condition, got {len(conditions)} and {len(choices)}")
     for i, condition in enumerate(conditions):
         if not xp.isdtype(condition.dtype, "bool"):
             raise TypeError(f"np.select: condition {i} must have booleans, got {condition.dtype}")
-    # Python's numbers do not determine the data type.
-    dtype = np.result_type(
-        *(x if type(x) in (int, float, complex) else x.dtype for x in _dtypes(choicelist, choices, default))
-    )
+    given = [*(choicelist if isinstance(choicelist, (list, tuple)) else choices), default]
+    dtype = np.result_type(*(x if type(x) in (int, float, complex) else array(xp, x).dtype for x in given))
     result = xp.astype(array(xp, default), dtype, copy=False)
     for condition, choice in zip(conditions[::-1], choices[::-1]):
         result = xp.where(condition, xp.astype(choice, dtype, copy=False), result)
-    shape = np.broadcast_shapes(*(tuple(x.shape) for x in (*conditions, *choices, result)))
-    return xp.broadcast_to(result, shape)
-
-
-def _dtypes(choicelist: Any, choices: Any, default: Any) -> list[Any]:
-    given = list(choicelist) if isinstance(choicelist, (list, tuple)) else list(choices)
-    numbers = [x if type(x) in (int, float, complex) else choice for x, choice in zip(given, choices)]
-    return [
-        *numbers,
-        default if type(default) in (int, float, complex) or hasattr(default, "dtype") else np.asarray(default),
-    ]
+    return result
 
 
 @implements("choose")

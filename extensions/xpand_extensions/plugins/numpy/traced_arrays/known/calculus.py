@@ -55,28 +55,34 @@ def _gradient(xp: Any, f: Any, *varargs: Any, axis: Any = None, edge_order: Any 
     f = floating(xp, f)
     dtype = xp.real(f).dtype if xp.is_complex(f.dtype) else f.dtype
     spacing = [float(x) if type(x) in (int, float) else xp.astype(array(xp, x), dtype, copy=False) for x in varargs]
-    return statistics.gradient(f, *spacing, axis=integers(axis), edge_order=integers(edge_order))
+    result = statistics.gradient(f, *spacing, axis=integers(axis), edge_order=integers(edge_order))
+    return result[0] if isinstance(result, tuple) and len(result) == 1 else result
 
 
 @implements("trapezoid")
 def _trapezoid(xp: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    y, axis = array(xp, y), integers(axis)
+    if xp.isdtype(y.dtype, "bool") or (x is None and np.ndim(dx)):
+        return _sum_of_trapezoids(xp, y, x, dx, axis)
     y = floating(xp, y)
     if x is not None:
-        return sampled.trapezoid(*_together(xp, y, x), axis=integers(axis))
-    if isinstance(dx, (int, float)):
-        return sampled.trapezoid(y, dx=float(dx), axis=integers(axis))
-    dx = array(xp, dx)
-    if not dx.ndim:
-        return sampled.trapezoid(y, dx=xp.astype(dx, y.dtype, copy=False), axis=integers(axis))
-    # NumPy's distances may be an array that broadcasts with the intervals.
-    rows = xp.moveaxis(y, integers(axis), -1)
-    intervals = xp.moveaxis((rows[..., 1:] + rows[..., :-1]) * 0.5, -1, integers(axis))
-    return xp.sum(dx * intervals, axis=integers(axis))
+        x = floating(xp, x)
+        y = xp.astype(y, np.result_type(y.dtype, x.dtype), copy=False)
+        return sampled.trapezoid(y, x, axis=axis)
+    dx = float(dx) if isinstance(dx, (int, float)) else xp.astype(array(xp, dx), y.dtype, copy=False)
+    return sampled.trapezoid(y, dx=dx, axis=axis)
 
 
-def _together(xp: Any, y: Any, x: Any) -> tuple[Any, Any]:
-    x = floating(xp, x)
-    return xp.astype(y, np.result_type(y.dtype, x.dtype), copy=False), x
+def _sum_of_trapezoids(xp: Any, y: Any, x: Any, dx: Any, axis: int) -> Any:
+    """Integrate booleans, which NumPy combines by "or", or with a distance for each interval."""
+    rows = xp.moveaxis(y, axis, -1)
+    before, after = rows[..., :-1], rows[..., 1:]
+    sums = xp.moveaxis(before | after if xp.isdtype(y.dtype, "bool") else before + after, -1, axis)
+    if x is not None:
+        x = array(xp, x)
+        dx = xp.diff(x, axis=axis if x.ndim > 1 else 0)
+        dx = xp.reshape(dx, (-1,) + (1,) * (y.ndim - 1 - axis % y.ndim)) if x.ndim == 1 else dx
+    return xp.sum(floating(xp, sums) * 0.5 * floating(xp, dx), axis=axis)
 
 
 @implements("interp")
@@ -124,11 +130,10 @@ implements("convolve")(_convolve("convolve"))
 @implements("correlate")
 def _correlate(xp: Any, a: Any, v: Any, mode: Any = "valid") -> Any:
     a, v = common(xp, [_vector(xp, "correlate", x) for x in (a, v)])
-    v = xp.flip(xp.conj(v) if xp.is_complex(v.dtype) else v)
-    if v.shape[0] > a.shape[0] and mode == "same":
-        # NumPy centers the result on the longer array.
-        return convolution.convolve(v, a, mode="same")
-    return convolution.convolve(a, v, mode=mode)
+    v = xp.conj(v) if xp.is_complex(v.dtype) else v
+    if v.shape[0] > a.shape[0]:
+        return xp.flip(convolution.convolve(v, xp.flip(a), mode=mode))
+    return convolution.convolve(a, xp.flip(v), mode=mode)
 
 
 @implements("unwrap")

@@ -11,7 +11,7 @@ import numpy as np
 from xpand import is_concrete, polynomial
 from xpand_extensions.tracing._array import concrete
 
-from .._arguments import array, common, floating, integers
+from .._arguments import array, common, floating, integers, values_of
 from .._table import Implementation, implements
 
 
@@ -55,18 +55,26 @@ def _polymul(xp: Any, a1: Any, a2: Any) -> Any:
 @implements("polydiv")
 def _polydiv(xp: Any, u: Any, v: Any) -> Any:
     dividend, divisor = common(xp, [floating(xp, _coefficients(xp, x)) for x in (u, v)])
-    quotient, rest = polynomial.polydiv(dividend, divisor)
+    if dividend.shape[0] < divisor.shape[0]:
+        quotient, rest = xp.zeros((1,), dtype=dividend.dtype), dividend
+    else:
+        quotient, rest = polynomial.polydiv(dividend, divisor)
     return quotient, _without_leading(rest, lambda values: np.isclose(values, 0, rtol=1e-14))
 
 
 @implements("polyder")
 def _polyder(xp: Any, p: Any, m: Any = 1) -> Any:
-    return polynomial.polyder(_coefficients(xp, p), integers(m))
+    return polynomial.polyder(_multiplied(xp, _coefficients(xp, p), m), integers(m))
+
+
+def _multiplied(xp: Any, p: Any, m: Any) -> Any:
+    """Convert coefficients to the data type of their products with integers."""
+    return xp.astype(p, np.result_type(p.dtype, np.int64), copy=False) if m else p
 
 
 @implements("polyint")
 def _polyint(xp: Any, p: Any, m: Any = 1, k: Any = None) -> Any:
-    p, m = floating(xp, _coefficients(xp, p)), integers(m)
+    p, m = floating(xp, _multiplied(xp, _coefficients(xp, p), m)), integers(m)
     if k is None:
         return polynomial.polyint(p, m)
     k = _coefficients(xp, k)
@@ -129,9 +137,9 @@ def _polyfit(
     x, y = (floating(xp, part) + 0.0 for part in (x, y))
     deg = integers(deg)
     w = None if w is None else floating(xp, w)
-    rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else float(rcond)
-    found = polynomial.polyfit(x, y, deg, w=w, rtol=rcond)
-    coefficients = found.mT if y.ndim == 2 else found
+    rcond = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
+    rows = polynomial.polyfit(x, y, deg, w=w, rtol=float(rcond))
+    coefficients = rows.mT if y.ndim == 2 else rows
     if not full and not cov:
         return coefficients
     rows, values = polynomial.vander(x, deg + 1), y
@@ -142,10 +150,10 @@ def _polyfit(
     squares = xp.sum(rest * rest, axis=0)
     if full:
         singular = xp.linalg.svdvals(rows / scale)
-        rank = xp.sum(xp.astype(singular > rcond * singular[0], xp.int64))
-        has_rest = x.shape[0] > deg + 1 and int(rank) == deg + 1
+        rank = int(np.sum(values_of("polyfit", singular > rcond * singular[0], "omit full=True")))
+        has_rest = x.shape[0] > deg + 1 and rank == deg + 1
         residuals = xp.reshape(squares, (-1,)) if has_rest else xp.zeros((0,), dtype=squares.dtype)
-        return coefficients, residuals, np.int32(int(rank)), singular, rcond
+        return coefficients, residuals, np.int32(rank), singular, rcond
     base = xp.linalg.inv((rows / scale).mT @ (rows / scale)) / (scale[:, None] * scale)
     if cov != "unscaled":
         if x.shape[0] <= deg + 1:
