@@ -206,7 +206,7 @@ OTHER_POINTS = ("np.polyfit(P, W, 1, w=x, full=True)", "np.polyfit(x * 0 + 1, W,
 @pytest.mark.parametrize(
     "call",
     [
-        *calls(CONSTANTS, V, *KNOWN_POINTS),
+        *calls(CONSTANTS, V, *KNOWN_POINTS, stops={"jit": RANK}),
         *calls(CONSTANTS, V, *OTHER_POINTS, stops={"jit": RANK, "vmap": RANK}),
     ],
 )

@@ -42,6 +42,13 @@ def _stack(xp: Any, parts: Sequence[Any]) -> Any:
     return xp.stack(common(xp, arrays))
 
 
+def ndim(x: Any) -> int:
+    """Return the number of axes of an array, a number, or a nested sequence that may contain traced arrays."""
+    if isinstance(x, (list, tuple)):
+        return 1 + ndim(x[0]) if x else 1
+    return int(x.ndim) if hasattr(x, "ndim") else 0
+
+
 def array_list(xp: Any, xs: Any) -> list[Any]:
     """Return traced arrays of the items of a sequence, or of the rows of an array."""
     return xp.unstack(xs) if isinstance(xs, TracedArray) else [array(xp, x) for x in xs]
@@ -51,6 +58,11 @@ def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
     """Convert arrays to their common data type."""
     dtype = np.result_type(*(x.dtype for x in xs))
     return [xp.astype(x, dtype, copy=False) for x in xs]
+
+
+def common_dtype(xp: Any, xs: Sequence[Any]) -> Any:
+    """Return the common data type of arrays and numbers, of which Python's do not determine it."""
+    return np.result_type(*(x if type(x) in (bool, int, float, complex) else array(xp, x).dtype for x in xs))
 
 
 def operand(xp: Any, x: Any) -> Any:

@@ -9,7 +9,7 @@ from xpand_extensions.tracing._core import TracedArray, TracedError
 from ._arguments import written
 from ._table import ENTRIES, NO_VALUE, Entry, full_name
 
-_LAYOUT: Final = frozenset(
+LAYOUT: Final = frozenset(
     {"casting", "copy", "device", "kind", "like", "optimize", "order", "overwrite_input", "subok"}
 )
 """Options of NumPy that do not change values: traced arrays have no layout in memory."""
@@ -56,7 +56,7 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
 
 def _check_default(entry: Entry, name: str, value: Any) -> None:
     """Raise for an option that traced arrays do not have, unless it does not change the result."""
-    if name in _LAYOUT or value is None:
+    if name in LAYOUT or value is None:
         return
     default = entry.defaults.get(name)
     if value is default or (isinstance(value, (bool, int, float, str)) and value == default):

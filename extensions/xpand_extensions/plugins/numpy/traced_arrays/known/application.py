@@ -7,7 +7,7 @@ import numpy as np
 from xpand import check, is_concrete
 from xpand_extensions.tracing._array import concrete
 
-from .._arguments import array, array_list, common, integers
+from .._arguments import array, array_list, common, common_dtype, integers, ndim
 from .._table import implements
 
 
@@ -33,10 +33,10 @@ def _apply_over_axes(xp: Any, func: Any, a: Any, axes: Any) -> Any:
     result = array(xp, a)
     axes = integers(axes)
     for axis in axes if isinstance(axes, tuple) else (axes,):
-        axis = axis % np.ndim(a)
+        axis = axis % ndim(a)
         reduced = func(result, axis)
         result = reduced if reduced.ndim == result.ndim else xp.expand_dims(reduced, axis=axis)
-        if result.ndim != np.ndim(a):
+        if result.ndim != ndim(a):
             raise ValueError("np.apply_over_axes: func must return an array of the same or one less number of axes")
     return result
 
@@ -66,9 +66,9 @@ def _piecewise(xp: Any, x: Any, condlist: Any, funclist: Any, *args: Any, **kw: 
 
 def _conditions(xp: Any, x: Any, condlist: Any) -> list[Any]:
     """Return the conditions: NumPy also takes one condition in place of a list."""
-    if not np.ndim(condlist) and not isinstance(condlist, (list, tuple)):
+    if not ndim(condlist) and not isinstance(condlist, (list, tuple)):
         return [array(xp, condlist)]
-    is_one = not isinstance(condlist[0], (list, tuple)) and np.ndim(condlist[0]) == 0 and x.ndim != 0
+    is_one = not isinstance(condlist[0], (list, tuple)) and ndim(condlist[0]) == 0 and x.ndim != 0
     return [array(xp, condlist)] if is_one else array_list(xp, condlist)
 
 
@@ -98,7 +98,7 @@ def _select(xp: Any, condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         if not xp.isdtype(condition.dtype, "bool"):
             raise TypeError(f"np.select: condition {i} must have booleans, got {condition.dtype}")
     given = [*(choicelist if isinstance(choicelist, (list, tuple)) else choices), default]
-    dtype = np.result_type(*(x if type(x) in (int, float, complex) else array(xp, x).dtype for x in given))
+    dtype = common_dtype(xp, given)
     result = xp.astype(array(xp, default), dtype, copy=False)
     for condition, choice in zip(conditions[::-1], choices[::-1]):
         result = xp.where(condition, xp.astype(choice, dtype, copy=False), result)

@@ -8,7 +8,7 @@ from xpand import sampled
 from xpand_extensions import convolution, interpolation, statistics
 from xpand_extensions.tracing._reductions import flat
 
-from .._arguments import array, common, floating, integers
+from .._arguments import array, common, floating, integers, ndim
 from .._table import NO_VALUE, Implementation, implements
 
 
@@ -62,7 +62,7 @@ def _gradient(xp: Any, f: Any, *varargs: Any, axis: Any = None, edge_order: Any 
 @implements("trapezoid")
 def _trapezoid(xp: Any, y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     y, axis = array(xp, y), integers(axis)
-    if xp.isdtype(y.dtype, "bool") or (x is None and np.ndim(dx)):
+    if xp.isdtype(y.dtype, "bool") or (x is None and ndim(dx)):
         return _sum_of_trapezoids(xp, y, x, dx, axis)
     y = floating(xp, y)
     if x is not None:

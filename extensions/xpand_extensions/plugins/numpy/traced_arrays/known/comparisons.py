@@ -19,7 +19,9 @@ def _isclose(xp: Any, a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equa
         return comparison.isclose(a, b, rtol=rtol, atol=atol, equal_nan=bool(equal_nan))
     if not xp.is_floating(a.dtype):
         a, b = xp.astype(a, xp.float64), xp.astype(b, xp.float64)
-    is_close = (xp.abs(a - b) <= array(xp, atol) + array(xp, rtol) * xp.abs(b)) & xp.isfinite(b) | (a == b)
+    is_finite = xp.isfinite(a) & xp.isfinite(b)
+    x, y = (xp.where(is_finite, part, xp.zeros_like(part)) for part in (a, b))
+    is_close = (is_finite & (xp.abs(x - y) <= array(xp, atol) + array(xp, rtol) * xp.abs(y))) | (a == b)
     return is_close | (xp.isnan(a) & xp.isnan(b)) if equal_nan else is_close
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from xpand import check
 
-from .._arguments import array, common, dtype_of, floating, integers, shape_of
+from .._arguments import array, common_dtype, dtype_of, integers, shape_of
 from .._table import Implementation, find, implements, with_signature
 
 
@@ -133,7 +133,7 @@ def _linspace(
     axis: Any = 0,
 ) -> Any:
     num = _number(num)
-    start, stop = xp.broadcast_arrays(*common(xp, [floating(xp, start), floating(xp, stop)]))
+    start, stop = _limits(xp, start, stop)
     intervals = num - 1 if endpoint else num
     fractions = np.arange(num, dtype=np.real(np.ones(1, start.dtype)).dtype) / max(intervals, 1)
     fractions = xp.wrap(np.reshape(fractions, (num,) + (1,) * start.ndim))
@@ -145,6 +145,12 @@ def _linspace(
     if not retstep:
         return result
     return result, (stop - start) / intervals if intervals > 0 else xp.full_like(start, np.nan)
+
+
+def _limits(xp: Any, start: Any, stop: Any, base: Any = 1.0) -> Any:
+    """Return both limits in one shape and a floating-point data type."""
+    dtype = common_dtype(xp, [start, stop, base, 1.0])
+    return xp.broadcast_arrays(*(xp.astype(array(xp, x), dtype, copy=False) for x in (start, stop)))
 
 
 def _number(num: Any) -> int:
@@ -165,9 +171,9 @@ def _logspace(
     dtype: Any = None,
     axis: Any = 0,
 ) -> Any:
-    start, stop = xp.broadcast_arrays(*common(xp, [floating(xp, start), floating(xp, stop)]))
-    base = array(xp, base) if np.ndim(base) else base
-    if np.ndim(base):
+    start, stop = _limits(xp, start, stop, base)
+    base = xp.astype(array(xp, base), start.dtype, copy=False)
+    if base.ndim:
         start, stop, base = xp.broadcast_arrays(start, stop, base)
         base = xp.expand_dims(base, axis=integers(axis))
     result = xp.pow(base, _linspace(xp, start, stop, num, endpoint, axis=axis))
@@ -178,7 +184,7 @@ def _logspace(
 def _geomspace(
     xp: Any, start: Any, stop: Any, num: Any = 50, endpoint: Any = True, dtype: Any = None, axis: Any = 0
 ) -> Any:
-    start, stop = xp.broadcast_arrays(*common(xp, [floating(xp, start), floating(xp, stop)]))
+    start, stop = _limits(xp, start, stop)
     for name, x in (("start", start), ("stop", stop)):
         check(x != 0, f"np.geomspace: {name} must not be zero, whose logarithm is infinite")
     sign = xp.sign(start)

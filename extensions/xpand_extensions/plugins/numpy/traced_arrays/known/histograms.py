@@ -7,7 +7,7 @@ import numpy as np
 from xpand_extensions import histograms
 from xpand_extensions.tracing._reductions import flat
 
-from .._arguments import array, values_of
+from .._arguments import array, ndim, values_of
 from .._table import implements
 
 
@@ -16,7 +16,7 @@ def _limits(range: Any) -> Any:
 
 
 def _is_number(bins: Any) -> bool:
-    return not isinstance(bins, (list, tuple)) and np.ndim(bins) == 0
+    return ndim(bins) == 0
 
 
 def _bins(xp: Any, name: str, a: Any, bins: Any, range: Any, weights: Any) -> Any:
