@@ -60,6 +60,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "coverage_extra": lambda: _tables.coverage(DOCS / "coverage" / "extra.toml"),
     "coverage_haliax": lambda: _tables.coverage(DOCS / "coverage" / "haliax.toml"),
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
+    "coverage_numpy": _tables.functions_of_numpy,
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
     "backends": lambda: _tables.sources(DOCS / "examples" / "backends"),

@@ -14,9 +14,14 @@ from typing import Any, Final
 import array_api_compat
 import array_api_compat.numpy
 import array_api_strict
+import numpy
 
 import xpand
 import xpand_extensions
+from xpand_extensions.plugins.numpy.traced_arrays._functions import LAYOUT, entry_of
+from xpand_extensions.plugins.numpy.traced_arrays._table import find
+from xpand_extensions.plugins.numpy.traced_arrays.known import reasons
+from xpand_extensions.plugins.numpy.traced_arrays.known.ufuncs import UFUNCS
 
 LIBRARY_NAMES: Final = {
     "numpy": "NumPy",
@@ -202,6 +207,30 @@ def coverage(path: Path) -> str:
             waiting.setdefault(row["open"], []).append(f"`{name}`")
     lines = [f"- {_capitalised(part)}: {', '.join(names)}.\n" for part, names in waiting.items()]
     return text + ("\n## Not here yet\n\n" + "".join(lines) if lines else "")
+
+
+def functions_of_numpy() -> str:
+    """List NumPy's functions, with a verdict for traced arrays."""
+    verdicts = reasons.functions_of_numpy()
+    ufuncs = {name: getattr(numpy, name) for name in dir(numpy) if isinstance(getattr(numpy, name), numpy.ufunc)}
+    verdicts |= {name: ufunc in UFUNCS for name, ufunc in ufuncs.items()}
+    rows = [
+        [f"`numpy.{name}`", "yes" if is_known else f"no: {reasons.reason_of(name)}", _without_options(name)]
+        for name, is_known in sorted(verdicts.items())
+        if not name.startswith("lib.recfunctions.")
+    ]
+    known = sum(verdict == "yes" for _, verdict, _ in rows)
+    entries = table(["function", "traced arrays", "options that must have their defaults"], rows)
+    return f'{known} of {len(rows)} functions.\n\n<div class="coverage" markdown>\n\n{entries}\n</div>\n'
+
+
+def _without_options(name: str) -> str:
+    """Name the options of NumPy's function that change values and that traced arrays do not have."""
+    entry = entry_of(find(name))
+    if entry is None:
+        return ""
+    missing = [x for x in entry.defaults if x not in entry.options and x not in (*LAYOUT, "out")]
+    return ", ".join(f"`{x}`" for x in missing)
 
 
 def reference(name: str) -> str:

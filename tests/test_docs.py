@@ -350,6 +350,14 @@ def test_the_tables_of_coverage_name_every_row(name):
     assert ("Not here yet" in page) == bool(waiting)
 
 
+def test_the_table_of_numpy_has_a_verdict_for_every_function():
+    page = _tables.functions_of_numpy()
+    assert "| `numpy.sum` | yes |  |" in page
+    assert "| `numpy.sin` | yes |  |" in page
+    assert "| `numpy.save` | no: values are known outside the transformation: return the array |  |" in page
+    assert page.count("| yes |") > 150
+
+
 def test_coverage_links_lead_to_the_reference(tmp_path):
     path = tmp_path / "table.toml"
     path.write_text('a = { xpand = "scatter.at" }\nb = { xpand = "xp.abs" }\nc = { xpand = "xpand.trees.copy" }\n')

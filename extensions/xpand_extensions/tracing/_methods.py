@@ -4,12 +4,10 @@ The table has NumPy's methods. A traced array has the methods of the library's o
 and none over a strict library. Libraries differ in the order of options, so options are given by name.
 """
 
-from collections.abc import Callable
 from typing import Any, Final
 
 from ._core import apart
-
-Method = Callable[..., Any]
+from ._reductions import METHODS as REDUCTIONS, Method, alike, flat, number, written
 
 
 def _refuse(method: str, **given: Any) -> None:
@@ -30,68 +28,40 @@ def _in_order(method: str, order: Any) -> None:
         )
 
 
-def _number(xp: Any, x: Any, dtype: Any = None) -> Any:
-    """Convert booleans to integers, which NumPy does for sums."""
-    return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
-
-
-def _floating(xp: Any, x: Any, dtype: Any = None) -> Any:
-    """Convert to a data type. By default, convert booleans and integers to float64."""
-    if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
-        dtype = xp.float64
-    return x if dtype is None else xp.astype(x, dtype, copy=False)
-
-
-def _flat(xp: Any, x: Any) -> Any:
-    return xp.reshape(x, (-1,))
-
-
-def _array(xp: Any, values: Any, like: Any) -> Any:
-    return values if hasattr(values, "dtype") else xp.asarray(values, device=like.device)
-
-
-def _along(
-    name: str, *options: str, method: str = "", converted: Callable[..., Any] | None = None, is_cumulative: bool = False
-) -> Method:
-    """Make the method of a function along axes.
-
-    Args:
-        name: The function of the standard.
-        options: The options of NumPy's method that it takes besides the axis.
-        method: The name of the method, if it is another one.
-        converted: Converts the array first: `converted(xp, x, dtype)`.
-        is_cumulative: Whether the method flattens the array by default.
-    """
-
-    def along(x: Any, axis: Any = None, **given: Any) -> Any:
-        known = {key: given.pop(key) for key in options if key in given}
-        _refuse(method or name, **given)
-        xp = x._namespace
-        if "ddof" in known:
-            known["correction"] = float(known.pop("ddof"))
-        if converted is not None:
-            x = converted(xp, x, known.get("dtype"))
-        if converted is _floating:
-            known.pop("dtype", None)
-        if is_cumulative and axis is None:
-            x, axis = _flat(xp, x), 0
-        return getattr(xp, name)(x, axis=axis, **known)
-
-    return along
-
-
-def _extreme(name: str, of_booleans: str) -> Method:
-    """Make the method of a maximum or minimum, which the standard doesn't have for booleans."""
-    of = {True: _along(of_booleans, "keepdims", method=name), False: _along(name, "keepdims")}
-    return lambda x, axis=None, **given: of[x._namespace.isdtype(x.dtype, "bool")](x, axis, **given)
-
-
-def _argsort(x: Any, axis: int | None = -1, *, kind: Any = None, order: Any = None, stable: bool | None = None) -> Any:
+def argsort(
+    x: Any,
+    axis: int | None = -1,
+    *,
+    kind: Any = None,
+    order: Any = None,
+    stable: bool | None = None,
+    descending: bool = False,
+) -> Any:
+    """Return the indices that sort along an axis. All kinds of NumPy's sort are the same stable sort here."""
     _refuse("argsort", order=order)
     xp = x._namespace
+    if axis is None or not x.ndim:
+        x, axis = flat(x), -1
+    if not xp.is_complex(x.dtype):
+        return xp.argsort(x, axis=axis, descending=descending)
+    # Complex numbers are sorted by their real parts, then by their imaginary parts, with NaN last.
+    real, imag = xp.real(x), xp.imag(x)
+    missing = 2 * xp.astype(xp.isnan(real), xp.uint8) + xp.astype(xp.isnan(imag), xp.uint8)
+    indices = xp.argsort(imag, axis=axis)
+    for key in (real, missing):
+        then = xp.argsort(xp.take_along_axis(key, indices, axis=axis), axis=axis)
+        indices = xp.take_along_axis(indices, then, axis=axis)
+    return indices
+
+
+def sort(x: Any, axis: int | None = -1) -> Any:
+    """Sort along an axis; without an axis, sort all elements."""
+    xp = x._namespace
     if axis is None:
-        x, axis = _flat(xp, x), -1
-    return xp.argsort(x, axis=axis)
+        x, axis = flat(x), -1
+    if not xp.is_complex(x.dtype):
+        return xp.sort(x, axis=axis)
+    return xp.take_along_axis(x, argsort(x, axis), axis=axis)
 
 
 def _astype(
@@ -103,8 +73,8 @@ def _astype(
 
 
 def _clip(x: Any, min: Any = None, max: Any = None, *, out: Any = None, **others: Any) -> Any:
-    _refuse("clip", out=out, **others)
-    return x._namespace.clip(x, min, max)
+    _refuse("clip", **others)
+    return written("clip", out, x._namespace.clip(x, min, max))
 
 
 def _conj(x: Any) -> Any:
@@ -117,18 +87,16 @@ def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: Any = None, out: Any = None) -> Any:
-    _refuse("trace", out=out)
     xp = x._namespace
-    return xp.sum(_number(xp, _diagonal(x, offset, axis1, axis2)), axis=-1, dtype=dtype)
+    return written("trace", out, xp.sum(number(xp, _diagonal(x, offset, axis1, axis2)), axis=-1, dtype=dtype))
 
 
 def _dot(x: Any, b: Any, *, out: Any = None) -> Any:
-    _refuse("dot", out=out)
     xp = x._namespace
-    b = _array(xp, b, x)
-    if not x.ndim or not b.ndim:
-        return x * b
-    return xp.tensordot(x, b, axes=((x.ndim - 1,), (max(b.ndim - 2, 0),)))
+    b = alike(xp, b, x)
+    is_scaled = not x.ndim or not b.ndim
+    product = x * b if is_scaled else xp.tensordot(x, b, axes=((x.ndim - 1,), (max(b.ndim - 2, 0),)))
+    return written("dot", out, product)
 
 
 def _fill(x: Any, value: Any) -> None:
@@ -137,14 +105,14 @@ def _fill(x: Any, value: Any) -> None:
 
 def _flatten(x: Any, order: str = "C") -> Any:
     _in_order("flatten", order)
-    return apart(_flat(x._namespace, x))
+    return apart(flat(x))
 
 
 def _ravel(x: Any, order: str = "C") -> Any:
     _in_order("ravel", order)
-    found = _flat(x._namespace, x)
-    found._view.function = _raveled
-    return found
+    result = flat(x)
+    result._view.function = _raveled
+    return result
 
 
 def _raveled(x: Any, **params: Any) -> Any:
@@ -155,8 +123,8 @@ def _raveled(x: Any, **params: Any) -> Any:
 def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
     xp = x._namespace
     if axis is None:
-        x, axis = _flat(xp, x), 0
-    return xp.repeat(x, repeats if isinstance(repeats, int) else _array(xp, repeats, x), axis=axis)
+        x, axis = flat(x), 0
+    return xp.repeat(x, repeats if isinstance(repeats, int) else alike(xp, repeats, x), axis=axis)
 
 
 def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
@@ -172,7 +140,10 @@ def _one_or_several(given: tuple[Any, ...]) -> Any:
 
 
 def _round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
-    _refuse("round", out=out)
+    return written("round", out, _rounded(x, decimals))
+
+
+def _rounded(x: Any, decimals: int) -> Any:
     xp = x._namespace
     if decimals == 0:
         return xp.round(x)
@@ -184,12 +155,12 @@ def _round(x: Any, decimals: int = 0, *, out: Any = None) -> Any:
 
 def _searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     xp = x._namespace
-    return xp.searchsorted(x, _array(xp, v, x), side=side, sorter=None if sorter is None else _array(xp, sorter, x))
+    return xp.searchsorted(x, alike(xp, v, x), side=side, sorter=None if sorter is None else alike(xp, sorter, x))
 
 
 def _sort(x: Any, axis: int = -1, *, kind: Any = None, order: Any = None, stable: bool | None = None) -> None:
     _refuse("sort", order=order)
-    x[...] = x._namespace.sort(x, axis=axis)
+    x[...] = sort(x, axis)
 
 
 def _squeeze(x: Any, axis: Any = None) -> Any:
@@ -205,14 +176,14 @@ def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
 
 
 def _take(x: Any, indices: Any, axis: int | None = None, *, out: Any = None, mode: str = "raise") -> Any:
-    _refuse("take", out=out, mode=None if mode == "raise" else mode)
+    _refuse("take", mode=None if mode == "raise" else mode)
     xp = x._namespace
     if axis is None:
-        x, axis = _flat(xp, x), 0
-    indices = _array(xp, indices, x)
+        x, axis = flat(x), 0
+    indices = alike(xp, indices, x)
     axis %= x.ndim
-    found = xp.take(x, _flat(xp, indices), axis=axis)
-    return xp.reshape(found, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+    result = xp.take(x, flat(indices), axis=axis)
+    return written("take", out, xp.reshape(result, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])))
 
 
 def _transpose(x: Any, *axes: Any) -> Any:
@@ -223,24 +194,17 @@ def _transpose(x: Any, *axes: Any) -> Any:
 
 
 METHODS: Final[dict[str, Method]] = {
-    **{name: _along(name, "keepdims") for name in ("all", "any", "argmax", "argmin")},
-    **{name: _along(name, "dtype", "keepdims", converted=_number) for name in ("prod", "sum")},
-    **{name: _along(name, "ddof", "dtype", "keepdims", converted=_floating) for name in ("std", "var")},
-    "argsort": _argsort,
+    **REDUCTIONS,
+    "argsort": argsort,
     "astype": _astype,
     "clip": _clip,
     "conj": _conj,
     "conjugate": _conj,
     "copy": lambda x, order="C": x._namespace.asarray(x, copy=True),
-    "cumprod": _along("cumulative_prod", "dtype", method="cumprod", converted=_number, is_cumulative=True),
-    "cumsum": _along("cumulative_sum", "dtype", method="cumsum", converted=_number, is_cumulative=True),
     "diagonal": _diagonal,
     "dot": _dot,
     "fill": _fill,
     "flatten": _flatten,
-    "max": _extreme("max", "any"),
-    "mean": _along("mean", "dtype", "keepdims", converted=_floating),
-    "min": _extreme("min", "all"),
     "nonzero": lambda x: x._namespace.nonzero(x),
     "ravel": _ravel,
     "repeat": _repeat,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from xpand import is_concrete
 from xpand.extend import describe
 from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
@@ -41,6 +42,13 @@ def _stack(xp: Any, parts: Sequence[Any]) -> Any:
     return xp.stack(common(xp, arrays))
 
 
+def ndim(x: Any) -> int:
+    """Return the number of axes of an array, a number, or a nested sequence that may contain traced arrays."""
+    if isinstance(x, (list, tuple)):
+        return 1 + ndim(x[0]) if x else 1
+    return int(x.ndim) if hasattr(x, "ndim") else 0
+
+
 def array_list(xp: Any, xs: Any) -> list[Any]:
     """Return traced arrays of the items of a sequence, or of the rows of an array."""
     return xp.unstack(xs) if isinstance(xs, TracedArray) else [array(xp, x) for x in xs]
@@ -58,6 +66,11 @@ def cast(xp: Any, x: Any, dtype: Any) -> Any:
     return x if x.dtype == dtype else xp.astype(x, dtype)
 
 
+def common_dtype(xp: Any, xs: Sequence[Any]) -> Any:
+    """Return the common data type of arrays and numbers, of which Python's do not determine it."""
+    return np.result_type(*(x if type(x) in (bool, int, float, complex) else array(xp, x).dtype for x in xs))
+
+
 def operand(xp: Any, x: Any) -> Any:
     """Return an operand: numbers stay numbers, which do not determine the data type of a result."""
     return x if isinstance(x, (int, float, complex, np.generic)) else array(xp, x)
@@ -67,6 +80,25 @@ def floating(xp: Any, x: Any) -> Any:
     """Return an array of floating-point numbers: integers and booleans become float64, as in NumPy."""
     x = array(xp, x)
     return x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64)
+
+
+def dtype_of(dtype: Any) -> Any:
+    """Return a data type of NumPy for a type, a name or a data type; None stays."""
+    return None if dtype is None else np.dtype(dtype)
+
+
+def values_of(name: str, x: Any, instead: str) -> Any:
+    """Return the values of an array, for a function with a result whose size depends on them.
+
+    Raises:
+        TracedError: The values are abstract.
+    """
+    if not is_concrete(x):
+        raise TracedError(
+            f"np.{name}: the size of its result depends on values, which `{x._trace.what}` does not know while it "
+            f"traces; {instead}"
+        )
+    return concrete(x, f"np.{name}")
 
 
 def integers(x: Any) -> Any:

@@ -9,7 +9,7 @@ from xpand_extensions.tracing._core import TracedArray, TracedError
 from ._arguments import written
 from ._table import ENTRIES, NO_VALUE, Entry, full_name
 
-_LAYOUT: Final = frozenset(
+LAYOUT: Final = frozenset(
     {"casting", "copy", "device", "kind", "like", "optimize", "order", "overwrite_input", "subok"}
 )
 """Options of NumPy that do not change values: traced arrays have no layout in memory."""
@@ -37,7 +37,7 @@ def entry_of(func: Any) -> Entry | None:
 
 def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     """Apply a function of NumPy to its arguments."""
-    function, name, names, options, takes_all = entry
+    function, name, names, options, takes_all, passes_options = entry
     if takes_all:  # `f(*arrays, option=…)`
         given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = args
@@ -46,7 +46,7 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
         given |= {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = ()
     out = None
-    if not given.keys() <= options.keys():
+    if not passes_options and not given.keys() <= options.keys():
         out = None if "out" in options else given.pop("out", None)
         for key in given.keys() - options.keys():
             _check_default(entry, key, given.pop(key))
@@ -56,7 +56,7 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
 
 def _check_default(entry: Entry, name: str, value: Any) -> None:
     """Raise for an option that traced arrays do not have, unless it does not change the result."""
-    if name in _LAYOUT or value is None:
+    if name in LAYOUT or value is None:
         return
     default = entry.defaults.get(name)
     if value is default or (isinstance(value, (bool, int, float, str)) and value == default):

@@ -18,6 +18,8 @@ NO_VALUE: Final = inspect.signature(np.max).parameters["initial"].default
 
 _POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
+_VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
 
 class Entry(NamedTuple):
     """A function of NumPy that traced arrays support."""
@@ -30,7 +32,9 @@ class Entry(NamedTuple):
     options: dict[str, Any]
     """The parameters of the implementation, with their defaults."""
     takes_all: bool
-    """Whether the function takes any number of arrays."""
+    """Whether the function takes any number of arguments by position, which are then passed unchanged."""
+    passes_options: bool
+    """Whether the function passes further options to a function that it calls."""
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -76,13 +80,23 @@ def implements(*names: str) -> Callable[[Implementation], Implementation]:
     return enter
 
 
+def with_signature(name: str, implementation: Implementation) -> Implementation:
+    """Give NumPy's own signature to an implementation that passes all options on."""
+    parameters = signature_of(find(name), implementation).parameters.values()
+    options = [x.replace(kind=inspect.Parameter.KEYWORD_ONLY) for x in parameters if x.name != "like"]
+    namespace = inspect.Parameter("xp", inspect.Parameter.POSITIONAL_ONLY)
+    implementation.__signature__ = inspect.Signature([namespace, *options])  # type: ignore[attr-defined]
+    return implementation
+
+
 def _entry(name: str, func: Any, implementation: Implementation) -> Entry:
     parameters = signature_of(func, implementation).parameters.values()
     own = _parameters(implementation)
     takes_all = any(x.kind is inspect.Parameter.VAR_POSITIONAL for x in own)
     positional = tuple(x.name for x in parameters if x.kind in _POSITIONAL)
-    options = {x.name: x.default for x in own if x.kind is not inspect.Parameter.VAR_POSITIONAL}
-    return Entry(implementation, name, positional, options, takes_all)
+    options = {x.name: x.default for x in own if x.kind not in _VARIADIC}
+    passes_options = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in own)
+    return Entry(implementation, name, positional, options, takes_all, passes_options)
 
 
 def _parameters(implementation: Implementation) -> list[inspect.Parameter]:

@@ -2,10 +2,20 @@
 
 from typing import Final
 
+import numpy as np
+
+_NO_DATES: Final = "traced arrays have numbers and booleans, no dates"
+_NO_FIELDS: Final = "traced arrays have numbers and booleans, no fields; pass an array for each field"
 _WITHOUT_VALUES: Final = "values are known outside the transformation: return the array"
 
-REASONS: Final[dict[str, str]] = dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WITHOUT_VALUES)
-"""Why a function is not supported, and what to write instead."""
+REASONS: Final[dict[str, str]] = {
+    **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "is_busday"), _NO_DATES),
+    **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WITHOUT_VALUES),
+    "lib.recfunctions": _NO_FIELDS,
+}
+"""Why a function, or a module of functions, is not supported, and what to write instead."""
+
+_OTHERS: Final = "use functions of the standard, or `pure_callback` with `custom_jvp` for a function with a derivative"
 
 
 UFUNC_REASONS: Final[dict[str, str]] = {
@@ -16,6 +26,19 @@ UFUNC_REASONS: Final[dict[str, str]] = {
 
 def reason_of(name: str) -> str:
     """Return the reason for an error message."""
-    return REASONS.get(
-        name, "use functions of the standard, or `pure_callback` with `custom_jvp` for a function with a derivative"
-    )
+    return known_reason(name) or _OTHERS
+
+
+def known_reason(name: str) -> str:
+    """Return the reason for a function or its module; an empty text without one."""
+    return REASONS.get(name) or REASONS.get(name.rpartition(".")[0], "")
+
+
+def functions_of_numpy() -> dict[str, bool]:
+    """Return the names of all functions that NumPy passes to `__array_function__`, and whether there is an entry."""
+    from .._functions import entry_of
+    from .._table import find, full_name
+
+    names = {full_name(f): f for f in np.testing.overrides.get_overridable_numpy_array_functions()}
+    # NumPy lists an internal function beside one that takes `like=`. The public one is dispatched.
+    return {name: entry_of(find(name) or f) is not None for name, f in sorted(names.items())}
