@@ -1,7 +1,7 @@
 """The namespace of traced arrays: the standard over a library's namespace."""
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Final
 
 from xpand import array_namespace, library_name
@@ -74,11 +74,14 @@ def _missing(namespace: str, name: str) -> AttributeError:
 class _Part:
     """An extension of the standard, such as `linalg`."""
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
+    def __init__(self, namespace: "TracedNamespace", name: str) -> None:
+        self.__name__ = f"{namespace.__name__}.{name}"
+        self._beyond = partial(namespace.beyond_standard, part=name)
 
     def __getattr__(self, name: str) -> Any:
-        raise _missing(self.__name__, name)
+        if name == "_beyond":  # a copy has no attributes yet
+            raise AttributeError(name)
+        return self._beyond(name)
 
 
 class TracedNamespace:
@@ -108,7 +111,7 @@ class TracedNamespace:
         """The library's own subclass of `Staging`, or None."""
         self.known_views = Memory()
         """Whether results are views, by their operations: a cache that `_views` fills."""
-        parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
+        parts = {name: _Part(self, name) for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):
                 setattr(self, name, getattr(base, name))
@@ -273,8 +276,16 @@ class TracedNamespace:
         """Return the library's information about its data types and devices."""
         return self.base.__array_namespace_info__()
 
+    def beyond_standard(self, name: str, part: str = "") -> Any:
+        """Return an object of a name that the standard does not have, in a part such as `linalg` or in the namespace.
+
+        Raises:
+            AttributeError: There is none. The error names a replacement.
+        """
+        raise _missing(f"{self.__name__}.{part}" if part else self.__name__, name)
+
     def __getattr__(self, name: str) -> Any:
-        raise _missing(self.__name__, name)
+        return self.beyond_standard(name)
 
     def __reduce__(self) -> Any:
         """Pickle the namespace by the name of the library's namespace."""
