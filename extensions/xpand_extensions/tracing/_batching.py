@@ -87,7 +87,7 @@ class Batching(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
-            f"the {self.size} lanes that `vmap` maps over; {without_values(what)}"
+            f"the {self.size} lanes that `vmap` maps over; {without_values(what, self.namespace.advice)}"
         )
 
     def lifted(self, x: Any) -> Array:

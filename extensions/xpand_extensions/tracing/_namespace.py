@@ -14,6 +14,7 @@ from .._elsewhere import instead_of
 from .._plans import Memory
 from .._subclasses import refuse_subclass
 from . import rules
+from ._advice import STANDARD, Advice
 from ._aliases import MAY_RETURN, VIEWS
 from ._array import array_class, own_module
 from ._core import EVALUATION, Op, TracedArray, bind, is_traced, rebuilt, snapshot
@@ -89,6 +90,9 @@ class TracedNamespace:
 
     It has the library's data types and devices. Its functions also take the library's own arrays, as constants.
     """
+
+    advice: Advice = STANDARD
+    """What to write in place of code that cannot be traced."""
 
     def __init__(self, base: Any) -> None:
         """Build every function of the standard over the library's namespace `base`."""

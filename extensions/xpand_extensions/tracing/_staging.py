@@ -149,7 +149,8 @@ class Staging(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: the value of a traced array of shape {self.shape(x)} and data type {self.dtype(x)} is not known "
-            f"while `{self.what}` traces the function; {without_values(what)}; or declare the argument static"
+            f"while `{self.what}` traces the function; {without_values(what, self.namespace.advice)}; or declare the "
+            "argument static"
         )
 
 

@@ -1,7 +1,7 @@
 """Traced arrays over NumPy take part in NumPy's dispatch protocols, so that NumPy's own functions accept them.
 
 NumPy passes a call of a universal function with such an array to `__array_ufunc__` (`_ufuncs.py`), and a call of most
-of its other functions to `__array_function__` (`_functions.py`). Tables (`known/`) have the operations that they become.
+other functions to `__array_function__` (`_functions.py`). Tables (`known/`) have the operations that they become.
 """
 
 from typing import Any

@@ -9,37 +9,43 @@ from xpand_extensions.tracing._core import TracedArray
 from ._arguments import array as array_of
 
 
-def array(
-    xp: Any,
-    obj: Any,
-    dtype: Any = None,
-    *,
-    copy: bool | None = True,
-    order: str | None = "K",
-    subok: bool = False,
-    ndmin: int = 0,
-    ndmax: int = 0,
-    like: Any = None,
-) -> Any:
+def array(xp: Any, obj: Any, dtype: Any = None, *, copy: bool | None = True, ndmin: int = 0, ndmax: int = 0) -> Any:
     """Return a traced array of numbers, arrays and nested sequences of them, with the arguments of `np.array`.
-
-    `order`, `subok` and `like` change nothing: traced arrays have no layout in memory and no subclasses.
 
     Raises:
         TypeError: The data type is not one of numbers or booleans.
         ValueError: The shapes differ, or `copy=False` and a copy is needed.
     """
-    if dtype is not None and np.dtype(dtype).kind not in "biufc":
+    wanted = None if dtype is None else np.dtype(dtype)
+    if wanted is not None and wanted.kind not in "biufc":
         raise TypeError(
-            f"np.array(…, dtype={dtype!r}): an array that a transformation traces contains numbers or booleans; choose "
-            "a data type of numbers"
+            f"np.array(…, dtype={dtype!r}): an array that a transformation traces has numbers or booleans as elements; "
+            "choose such a data type"
         )
+    if ndmax:
+        raise TypeError(f"np.array: traced arrays take no ndmax=, which makes arrays of objects, got {ndmax}")
     result = array_of(xp, obj)
-    changes = not isinstance(obj, TracedArray) or (dtype is not None and np.dtype(dtype) != result.dtype)
-    if copy is False and changes:
-        raise ValueError("np.array(…, copy=False): a copy is needed here; write `np.asarray` to copy only where needed")
-    if dtype is not None and np.dtype(dtype) != result.dtype:
-        result = xp.astype(result, np.dtype(dtype))
+    converts = wanted is not None and wanted != result.dtype
+    if copy is False and (converts or isinstance(obj, (list, tuple))):
+        raise ValueError("np.array(…, copy=False): a copy is needed; write `copy=None` to copy only where needed")
+    if converts:
+        result = xp.astype(result, wanted)
     elif copy:
         result = xp.asarray(result, copy=True)
-    return xp.reshape(result, (1,) * (ndmin - result.ndim) + tuple(result.shape)) if ndmin > result.ndim else result
+    if ndmin > result.ndim:
+        result = xp.reshape(result, (1,) * (ndmin - result.ndim) + tuple(result.shape))
+    if result is not obj:
+        result._is_array = True
+    return result
+
+
+def first_traced(obj: Any) -> TracedArray | None:
+    """Return the first traced array in nested lists and tuples; None without one."""
+    if isinstance(obj, TracedArray):
+        return obj
+    if isinstance(obj, (list, tuple)):
+        for part in obj:
+            result = first_traced(part)
+            if result is not None:
+                return result
+    return None

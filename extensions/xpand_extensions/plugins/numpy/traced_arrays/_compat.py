@@ -1,8 +1,8 @@
 """Traced arrays beside NumPy's own in `array_namespace` of array-api-compat and of copies of it.
 
-`array_namespace(x, y)` of array-api-compat raises for arrays of two namespaces. It compares them by name (since 1.14) or
-in a set (before). So the traced namespace has the name of NumPy's namespace there, and equals it. Elsewhere it has its
-own name, by which SciPy and scikit-learn know that they must not use compiled code for NumPy.
+`array_namespace(x, y)` of array-api-compat raises for arrays of two namespaces. It compares them by name (since 1.14)
+or in a set (before). So the traced namespace has the name of NumPy's namespace there, and equals it. Elsewhere it has
+its own name, by which SciPy and scikit-learn know that they must not use compiled code for NumPy.
 
 Only this module looks at a frame of another package. An attribute of arrays would make it unnecessary:
 `docs/array-api-compat.md` has the request.

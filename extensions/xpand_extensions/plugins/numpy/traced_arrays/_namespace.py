@@ -3,25 +3,17 @@
 import sys
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from xpand_extensions.tracing._namespace import TracedNamespace
 
-from ._collect import array
+from ._advice import ADVICE
 from ._compat import numpy_name, numpy_namespace, replace_numpy
 from ._functions import apply_entry, entry_of
 from ._special import Special
 from ._table import find
-
-_CONVERSIONS: Final[dict[str, dict[str, Any]]] = {
-    "array": {},
-    "asanyarray": {"copy": None},
-    "ascontiguousarray": {"copy": None, "ndmin": 1},
-    "asfortranarray": {"copy": None},
-}
-"""Functions of NumPy that make arrays of anything, and their options of `np.array`."""
 
 
 class Namespace(TracedNamespace):
@@ -30,6 +22,7 @@ class Namespace(TracedNamespace):
     In `array_namespace` of array-api-compat, it has the name of NumPy's namespace and equals it (`_compat.py`).
     """
 
+    advice = ADVICE
     _own_name: str
 
     @property
@@ -58,9 +51,7 @@ class Namespace(TracedNamespace):
         value = None if name.startswith("_") else find(path)
         if value is None:
             return super().beyond_standard(name, part)
-        if not part and name in _CONVERSIONS:
-            return partial(array, self, **_CONVERSIONS[name])
-        entry = entry_of(value)
+        entry = entry_of(getattr(value, "__wrapped__", value))  # `collecting_traced` wraps conversions
         if entry is not None:
             return partial(apply_entry, self, entry)
         return _wrapping(self, value) if callable(value) and not isinstance(value, type) else value

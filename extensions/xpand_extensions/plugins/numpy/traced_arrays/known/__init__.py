@@ -1,5 +1,5 @@
 """The tables of NumPy's functions, one module for each family."""
 
-from . import reductions, shapes
+from . import conversions, reductions, shapes
 
-__all__ = ["reductions", "shapes"]
+__all__ = ["conversions", "reductions", "shapes"]
