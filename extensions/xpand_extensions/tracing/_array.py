@@ -309,7 +309,7 @@ def _power(namespace: Any, general: Callable[[Any, Any], Any]) -> Callable[[Any,
 def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
     def operator(self: Any) -> Any:
         found = bind(op, (self,), {})
-        return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+        return found if isinstance(found, TracedArray) else namespace.array_type(EVALUATION, found)
 
     return operator
 
@@ -323,7 +323,7 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
             return NotImplemented
         found = self**other if op.name == "pow" else bind(op, (self, other), {})
         if not isinstance(found, TracedArray):
-            found = namespace.array(EVALUATION, found)
+            found = namespace.array_type(EVALUATION, found)
         if not self._is_written_in_place():
             return found
         if self._view is not None:
@@ -352,6 +352,6 @@ def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
         found = bind(op, (other, self) if reflected else (self, other), {})
-        return found if type(found) is type(self) else namespace.array(EVALUATION, found)
+        return found if type(found) is type(self) else namespace.array_type(EVALUATION, found)
 
     return operator

@@ -135,7 +135,7 @@ class Namespace(Protocol):
     """The part of the traced namespace that the interpreters need."""
 
     base: Any
-    array: type[TracedArray]
+    array_type: type[TracedArray]
     operations: dict[str, "Op"]
     advice: Advice
 
@@ -450,7 +450,7 @@ def library_array(x: TracedArray, what: str) -> Any:
 
 def snapshot(x: Any) -> Any:
     """Return a copy of a traced array that does not change when the original is written to."""
-    return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
+    return x._namespace.array_type(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
 def apart(result: Any) -> Any:

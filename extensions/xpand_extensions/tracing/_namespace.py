@@ -134,10 +134,10 @@ class TracedNamespace:
                 self._add(name, make(self))
         self.standard: Final = frozenset(self.operations)
         """The names of the operations that every traced namespace has."""
-        self.array: type[TracedArray] = array_class(self)
-        self.known.add(self.array)
+        self.array_type: type[TracedArray] = array_class(self)
+        self.known.add(self.array_type)
         itself: Any = self  # it takes the place of a module
-        register_wrapper(self.array, itself)
+        register_wrapper(self.array_type, itself)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
@@ -214,12 +214,12 @@ class TracedNamespace:
     def wrap(self, x: Any) -> Any:
         """Wrap the library's own array. A view becomes an array of its own."""
         if not isinstance(x, TracedArray):
-            return self.array(EVALUATION, x)
+            return self.array_type(EVALUATION, x)
         return x if x._view is None else snapshot(x)
 
     def argument(self, x: Any) -> Any:
         """Wrap an array for a function that may write to it."""
-        return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
+        return snapshot(x) if isinstance(x, TracedArray) else self.array_type(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
         """Return whether this namespace takes the arrays of another one."""
@@ -388,7 +388,7 @@ def _with_both_factors(qr: Callable[..., Any]) -> Callable[..., Any]:
 def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
     def wrap(result: Any) -> Any:
         if op.result is None:
-            return namespace.array(EVALUATION, result)
+            return namespace.array_type(EVALUATION, result)
         return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return wrap

@@ -30,7 +30,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                     break
             else:
                 result = bind(op, inputs, {})
-                return result if isinstance(result, TracedArray) else xp.array(EVALUATION, result)
+                return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
     for x in inputs:
         if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
             raise subclass_error(ufunc.__name__, type(x))
