@@ -61,10 +61,9 @@ def without_values(what: str, advice: Advice) -> str:
         return (
             f"use `debug.print({what[1:]}, x=x)` of `xpand_extensions.debug`, which prints values when the program runs"
         )
-    if what in ("float(x)", "complex(x)"):
-        return advice.numbers
+    numbers = f"{advice.numbers}; " if what in ("float(x)", "complex(x)") else ""
     return (
-        "use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of Python's "
+        f"{numbers}use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of Python's "
         "`if`, `for` and `while`"
     )
 
