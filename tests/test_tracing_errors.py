@@ -219,7 +219,9 @@ TABLE = np.arange(12.0).reshape(3, 4)
 def test_a_constant_indexed_with_a_traced_array(transform: Any, index: Callable[[Any], Any]) -> None:
     """NumPy's arrays convert their index, so that nobody can trace it: the error says what to write instead."""
     i = np.asarray([2, 0])
-    with pytest.raises(TracedError, match=r"to index a constant array with it, write `np\.take\(table, x, axis=0\)`"):
+    with pytest.raises(
+        TracedError, match=r"to index a constant array with it, write `np\.asarray\(table, like=x\)\[x\]`"
+    ):
         transform(lambda i: TABLE[index(i)])(i)
     traced = transform(lambda i: xpand.array_namespace(i).asarray(TABLE)[i, 1])
     np.testing.assert_array_equal(traced(i), TABLE[i, 1])

@@ -63,8 +63,8 @@ def without_values(what: str, advice: Advice) -> str:
         )
     numbers = f"{advice.numbers}; " if what in ("float(x)", "complex(x)") else ""
     return (
-        f"{numbers}use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of Python's "
-        "`if`, `for` and `while`"
+        f"{numbers}use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of "
+        "Python's `if`, `for` and `while`"
     )
 
 

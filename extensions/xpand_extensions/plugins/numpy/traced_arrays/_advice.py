@@ -12,10 +12,8 @@ ADVICE: Final = Advice(
         "libraries need `pure_callback` (with `custom_jvp` for a derivative) or `stop_gradient`; for packages that you "
         "can't change, try `with xpand_extensions.convert.collecting_traced():`"
     ),
-    index=(
-        "to index a constant array with it, write `np.take(table, x, axis=0)` or `np.asarray(table, like=x)[x]` in "
-        "place of `table[x]`"
-    ),
+    # `np.take(table, x)` does not dispatch on the index.
+    index="to index a constant array with it, write `np.asarray(table, like=x)[x]` in place of `table[x]`",
     numbers="write `np.sin(x)` in place of `math.sin(x)`, and keep numbers as arrays in place of `float(x)`",
     buffer=(
         "make the buffer with `np.zeros_like(x, shape=…)` or `np.zeros(…, like=x)`, or put the elements together with "
