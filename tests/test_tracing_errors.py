@@ -196,18 +196,18 @@ def test_sizes_that_depend_on_values(transform: Any, what: str) -> None:
 # Traced arrays in the wrong hands
 
 NUMPY = {
-    "sin": np.sin,
+    "array": np.array,
     "asarray": np.asarray,
-    "norm": np.linalg.norm,
-    "median": np.median,
-    "concatenate": lambda x: np.concatenate([x, x]),
+    "ascontiguousarray": np.ascontiguousarray,
+    "elements": lambda x: np.array([x, x]),
+    "frombuffer": lambda x: np.frombuffer(np.asarray(x)),
 }
 
 
 @by_transform
 @pytest.mark.parametrize("what", NUMPY)
 def test_given_to_numpy(transform: Any, what: str) -> None:
-    with pytest.raises(TracedError, match=r"conversion to NumPy: .*xpand\.array_namespace.*pure_callback"):
+    with pytest.raises(TracedError, match=r"conversion to NumPy: .*np\.stack.*pure_callback.*collecting_traced"):
         transform(lambda x: NUMPY[what](_array_of(x)))(X)
 
 
@@ -219,7 +219,9 @@ TABLE = np.arange(12.0).reshape(3, 4)
 def test_a_constant_indexed_with_a_traced_array(transform: Any, index: Callable[[Any], Any]) -> None:
     """NumPy's arrays convert their index, so that nobody can trace it: the error says what to write instead."""
     i = np.asarray([2, 0])
-    with pytest.raises(TracedError, match=r"to index a constant array with it, write `xp\.asarray\(table\)\[x\]`"):
+    with pytest.raises(
+        TracedError, match=r"to index a constant array with it, write `np\.asarray\(table, like=x\)\[x\]`"
+    ):
         transform(lambda i: TABLE[index(i)])(i)
     traced = transform(lambda i: xpand.array_namespace(i).asarray(TABLE)[i, 1])
     np.testing.assert_array_equal(traced(i), TABLE[i, 1])
@@ -410,7 +412,7 @@ def test_constants(transform: Any) -> None:
 
 FAILURES = {
     "raises": lambda x: [][1],
-    "value": lambda x: np.sin(x),
+    "value": lambda x: np.asarray(x),
     "key": lambda x: x["text"],
     "shapes": lambda x: _array_of(x) + np.ones(7),
 }

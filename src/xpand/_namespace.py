@@ -122,6 +122,18 @@ def register_wrapper(cls: type, xp: Namespace) -> None:
     _WRAPPERS[cls] = _BY_TYPE[cls] = xp
 
 
+def namespace_of_traced(*arguments: Any) -> Namespace | None:
+    """Return the namespace of the first traced array in arguments and in lists and tuples; None without one.
+
+    Functions of a stored namespace call it after an error, so that plain arrays cost nothing.
+    """
+    for x in arguments:
+        xp = namespace_of_traced(*x) if isinstance(x, (list, tuple)) else _WRAPPERS.get(type(x))
+        if xp is not None:
+            return xp
+    return None
+
+
 def knows_namespace(cls: type) -> bool:
     """Return whether the type of an array alone determines its namespace."""
     return cls in _WRAPPERS or library_of(cls) is not None

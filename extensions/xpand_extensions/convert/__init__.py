@@ -7,11 +7,13 @@ array. Lazy arrays are computed. Traced arrays raise, because their derivatives 
 from .._modules import make_callable
 from ._arrays import convert, exported, imported, to_numpy
 from ._bytes import ByteOrder, from_bytes, to_bytes
+from ._collecting import collecting_traced
 from ._pointers import Pointer, from_pointer, pointer
 
 __all__ = [
     "ByteOrder",
     "Pointer",
+    "collecting_traced",
     "convert",
     "exported",
     "from_bytes",

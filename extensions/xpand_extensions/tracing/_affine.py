@@ -58,7 +58,7 @@ class Affine(Trace):
         columns = xp.arange(first, first + count, dtype=xp.int64)
         rows = Map(xp.ones(count, dtype=xp.float64), columns, xp.arange(count + 1, dtype=xp.int64)).matrix(self.width)
         offset = xp.zeros(aval.shape, dtype=self.dtypes.of(aval.dtype))
-        return self.namespace.array(self, Combination(rows, offset, aval))
+        return self.namespace.array_type(self, Combination(rows, offset, aval))
 
     def combination(self, x: Any) -> tuple["sparse.CSR", Array]:
         """Return the rows and the offset of a result, which may be a constant."""
@@ -129,7 +129,7 @@ class Affine(Trace):
         given = value.rows.values
         values = function(given if self.xp.isdtype(given.dtype, "complex floating") else given + 0j)
         offset = bind(operation_on(op, self.host), [value.offset], {})
-        return self.namespace.array(self, Combination(value.rows.with_values(values), offset, aval))
+        return self.namespace.array_type(self, Combination(value.rows.with_values(values), offset, aval))
 
     def results(self, op: Op, call: "_Call", maps: list[Any]) -> Any:
         """Build the results of an operation from the combinations of its arguments."""
@@ -138,7 +138,7 @@ class Affine(Trace):
         for k, (aval, offset) in enumerate(zip(avals, offsets)):
             parts = [compose(each[k], x._value.rows) for each, x in zip(maps, call.traced)]
             rows = plus(parts)
-            found.append(self.namespace.array(self, Combination(rows, self.xp.reshape(offset, aval.shape), aval)))
+            found.append(self.namespace.array_type(self, Combination(rows, self.xp.reshape(offset, aval.shape), aval)))
         return found[0] if op.result is None else rebuilt(op, call.aval, found)
 
     def nonlinear(self, op: Op) -> NonlinearError:

@@ -21,7 +21,7 @@ _VALUES: Final = (
 _INSTEAD: Final = {
     "numpy": _VALUES,
     "item": _VALUES,
-    "tolist": _VALUES,
+    "tolist": f"`list(x)` has traced elements; {_VALUES}",
     "detach": "write `stop_gradient(x)`",
     "flatten": "write `xp.reshape(x, (-1,))`",
     "ravel": "write `xp.reshape(x, (-1,))`",
@@ -34,9 +34,6 @@ _INSTEAD: Final = {
     "requires_grad_": "take derivatives with `autodiff.grad`",
 }
 """Suggested replacements for attributes of some libraries' arrays without a function in the standard."""
-
-# Arrays of NumPy and Dask convert their index themselves, so `table[x]` cannot be traced.
-_INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
 
 
 class _Methods(TracedArray):
@@ -204,7 +201,7 @@ class _Methods(TracedArray):
         return library_array(self, "x.__dlpack_device__").__dlpack_device__()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return library_array(self, "conversion to NumPy", _INDEXING).__array__(*args, **kwargs)
+        return library_array(self, "conversion to NumPy").__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         namespace = self._namespace
@@ -225,7 +222,7 @@ class _Methods(TracedArray):
 
     def to_dask_array(self) -> Any:
         # Dask takes any object with a shape for an array, and fails late or never.
-        return library_array(self, "conversion to Dask", _INDEXING)
+        return library_array(self, "conversion to Dask")
 
     def __copy__(self) -> Any:
         return self._namespace.asarray(self, copy=True)
@@ -261,8 +258,8 @@ def _constant(x: Any, what: str) -> Any:
     found = concrete(x, what)
     if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
         raise TracedError(
-            f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` traces; use the "
-            f"functions of `xpand.array_namespace(x)` in place of Python's, or `{what[:-2]}stop_gradient(x))`"
+            f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` traces; "
+            f"{x._namespace.advice.numbers}; or write `{what[:-2]}stop_gradient(x))`"
         )
     return found
 
@@ -312,7 +309,7 @@ def _power(namespace: Any, general: Callable[[Any, Any], Any]) -> Callable[[Any,
 def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
     def operator(self: Any) -> Any:
         found = bind(op, (self,), {})
-        return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+        return found if isinstance(found, TracedArray) else namespace.array_type(EVALUATION, found)
 
     return operator
 
@@ -326,7 +323,7 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
             return NotImplemented
         found = self**other if op.name == "pow" else bind(op, (self, other), {})
         if not isinstance(found, TracedArray):
-            found = namespace.array(EVALUATION, found)
+            found = namespace.array_type(EVALUATION, found)
         if not self._is_written_in_place():
             return found
         if self._view is not None:
@@ -355,6 +352,6 @@ def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
         found = bind(op, (other, self) if reflected else (self, other), {})
-        return found if type(found) is type(self) else namespace.array(EVALUATION, found)
+        return found if type(found) is type(self) else namespace.array_type(EVALUATION, found)
 
     return operator

@@ -60,7 +60,7 @@ class Batching(Trace):
                 values.append(x)
             else:
                 if len(ndims) == 1:
-                    return self.namespace.array(self, bare(bind(op, values, params)))
+                    return self.namespace.array_type(self, bare(bind(op, values, params)))
         return self.by_rule(op, args, params)
 
     def by_rule(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -74,8 +74,8 @@ class Batching(Trace):
         if out is None:
             return op.decompose(args, params)
         if op.result is None:
-            return self.namespace.array(self, bare(out))
-        return rebuilt(op, out, [self.namespace.array(self, bare(x)) for x in out])
+            return self.namespace.array_type(self, bare(out))
+        return rebuilt(op, out, [self.namespace.array_type(self, bare(x)) for x in out])
 
     def shape(self, x: TracedArray) -> tuple[int, ...]:
         shape: tuple[int, ...] = x._value.shape[1:]
@@ -87,7 +87,7 @@ class Batching(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
-            f"the {self.size} lanes that `vmap` maps over; {without_values(what)}"
+            f"the {self.size} lanes that `vmap` maps over; {without_values(what, self.namespace.advice)}"
         )
 
     def lifted(self, x: Any) -> Array:
@@ -121,14 +121,14 @@ def batched(
             x = snapshot(bare(x))  # the function may write to its arguments and to captured arrays
             if axis is not None:
                 xp = namespace_for(namespace, x)
-                x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
+                x = namespace.array_type(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
             given.append(namespace.wrap(x))
         if axis_name is None:
             outs = function(*given)
         else:
             device = getattr(arrays[0], "device", None) if arrays else None
             positions = namespace.base.arange(size, dtype=namespace.base.int32, device=device)
-            with names.bound(axis_name, names.Axis(size, lambda: namespace.array(trace, positions))):
+            with names.bound(axis_name, names.Axis(size, lambda: namespace.array_type(trace, positions))):
                 outs = function(*given)
         mapped = tuple(trace.owns(x) for x in outs)
         return apart(tuple(trace.plain(x) for x in outs)), mapped
@@ -178,7 +178,7 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     if not trace.owns(position):
         # Map over the other axis, with this axis last.
         found = bind(op, (namespace.moveaxis(x._value, 0, -1), bare(position)), params)
-        return namespace.array(trace, bare(namespace.moveaxis(found, -1, 0)))
+        return namespace.array_type(trace, bare(namespace.moveaxis(found, -1, 0)))
     kind, size = params["kind"], params["size"]
     is_mapped = trace.owns(x)
     value = x._value if is_mapped else bare(x)
@@ -189,9 +189,9 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         if not is_mapped:
             return value
         sources = xp.asarray(params["sources"], dtype=xp.int64, device=device_of(value))
-        return namespace.array(trace, bare(xp.take(value, sources, axis=0)))
+        return namespace.array_type(trace, bare(xp.take(value, sources, axis=0)))
     total = bare(plain_sum(xp, value, axis=0) if is_mapped else _times(xp, value, size))
-    return total if kind == "sum" else namespace.array(trace, total)
+    return total if kind == "sum" else namespace.array_type(trace, total)
 
 
 def _times(xp: Any, x: Array, size: int) -> Array:

@@ -105,7 +105,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
         depend = tuple(map(any, zip(*[mapped(i, None)[1] for i in range(len(bodies))])))
         over = [mapped(i, depend)[0] for i in range(len(bodies))]
         outs = cond_bodies(namespace, bare(index), over, counts, values, skips)
-        return tuple(namespace.array(trace, bare(x)) if each else bare(x) for x, each in zip(outs, depend))
+        return tuple(namespace.array_type(trace, bare(x)) if each else bare(x) for x, each in zip(outs, depend))
     every = (True,) * len(bodies[0].graph.outputs)
     if skips:
         # All lanes compute the body if one lane needs it.
@@ -115,7 +115,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
         found = cond(namespace, some, [first, each], [index._value, *values], skips)
     else:
         found = _of_each(trace, index._value, values, axes, params)
-    return tuple(namespace.array(trace, bare(x)) for x in found)
+    return tuple(namespace.array_type(trace, bare(x)) for x in found)
 
 
 def _of_each(

@@ -23,6 +23,7 @@ from xpand.extend import Array, Device, DType, device_of, trace_instead
 
 from .._dispatch import UnsupportedError
 from .._where import position
+from ._advice import Advice
 
 
 class _Located(Exception):
@@ -54,15 +55,16 @@ class NonlinearError(_Located, TypeError):
     __module__ = "xpand_extensions.tracing"  # where users import it from: tracebacks show this name
 
 
-def without_values(what: str) -> str:
+def without_values(what: str, advice: Advice) -> str:
     """Say what to write in place of code that asks for the values of a traced array."""
     if what.startswith('f"'):
         return (
             f"use `debug.print({what[1:]}, x=x)` of `xpand_extensions.debug`, which prints values when the program runs"
         )
+    numbers = f"{advice.numbers}; " if what in ("float(x)", "complex(x)") else ""
     return (
-        "use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of Python's "
-        "`if`, `for` and `while`"
+        f"{numbers}use `xp.where`, or `cond`, `fori_loop`, `while_loop` of `xpand_extensions.control_flow` in place of "
+        "Python's `if`, `for` and `while`"
     )
 
 
@@ -132,8 +134,9 @@ class Namespace(Protocol):
     """The part of the traced namespace that the interpreters need."""
 
     base: Any
-    array: type[TracedArray]
+    array_type: type[TracedArray]
     operations: dict[str, "Op"]
+    advice: Advice
 
     def is_floating(self, dtype: DType) -> bool: ...
 
@@ -165,7 +168,7 @@ class Trace:
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self.alive = False
         if isinstance(error, ValueError) and isinstance(error.__cause__, TracedError):
-            raise_not_storable(error, error.__cause__)
+            raise_not_storable(error, error.__cause__, self.namespace.advice)
 
     def process(self, op: "Op", args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to arrays. Some belong to this trace; none has a higher level."""
@@ -384,12 +387,11 @@ def leaked(what: str, transformation: str) -> LeakedArrayError:
     )
 
 
-def raise_not_storable(error: ValueError, cause: TracedError) -> None:
+def raise_not_storable(error: ValueError, cause: TracedError, advice: Advice) -> None:
     """Raise `TracedError` instead of NumPy's error for `buffer[i] = x`, which does not say that `x` is traced."""
     if str(error).startswith("setting an array element"):
         better = TracedError(
-            "buffer[i] = x: an array of the library itself can't hold a traced element; make the buffer with "
-            "`xp.zeros` of `xp = xpand.array_namespace(x)`, or put the elements together with `xp.stack`"
+            f"buffer[i] = x: an array of the library itself can't hold a traced element; {advice.buffer}"
         )
         better.where = cause.where
         raise better.with_traceback(error.__traceback__) from cause
@@ -423,7 +425,7 @@ def uses_outer(name: str) -> TypeError:
     )
 
 
-def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
+def library_array(x: TracedArray, what: str) -> Any:
     """Return the library's own array in a traced array.
 
     Raises:
@@ -434,17 +436,20 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
     if found is x:
         if not x._trace.alive:
             raise leaked(what, x._trace.what)
+        namespace = x._namespace
+        advice = namespace.advice.functions
+        if not namespace.is_floating(x.dtype):  # it may be an index
+            advice = f"{namespace.advice.index}; {advice}"
         raise TracedError(
-            f"{what}: `{x._trace.what}` traces this array, so functions of a library, such as `np.sin(x)`, can't "
-            "compute with it; write `xp.sin(x)`, where `xp = xpand.array_namespace(x, …)` is called with all arrays of "
-            f"the expression, or use `stop_gradient` or `pure_callback`{advice}"
+            f"{what}: `{x._trace.what}` traces this array, so code that reads its values can't compute with it; "
+            f"{advice}"
         )
     return found
 
 
 def snapshot(x: Any) -> Any:
     """Return a copy of a traced array that does not change when the original is written to."""
-    return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
+    return x._namespace.array_type(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
 def apart(result: Any) -> Any:

@@ -34,7 +34,7 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
             if PRECISION.active and is_wrapped:
                 kwargs = with_default(namespace.base, name, args, kwargs)
             if trace is None or trace.namespace is not namespace:
-                made = namespace.array(EVALUATION, found(*args, **kwargs))
+                made = namespace.array_type(EVALUATION, found(*args, **kwargs))
             else:
                 made = trace.process(op, (), {"args": args, "kwargs": kwargs})
             made._is_array = True
@@ -79,7 +79,7 @@ def _asarray(namespace: Any) -> Callable[..., Any]:
             parts = [asarray(part, dtype=dtype, device=device) for part in obj]
             return namespace.stack(parts)
         if not _is_traced(obj):
-            made = namespace.array(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
+            made = namespace.array_type(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
             made._is_array = True
             return made
         if dtype is None or dtype == obj.dtype:
@@ -169,7 +169,7 @@ def _astype(namespace: Any) -> Callable[..., Any]:
 def _from_dlpack(namespace: Any) -> Callable[..., Any]:
     def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
         given = {} if device is None else {"device": device}
-        return namespace.array(EVALUATION, namespace.base.from_dlpack(bare(x), copy=copy, **given))
+        return namespace.array_type(EVALUATION, namespace.base.from_dlpack(bare(x), copy=copy, **given))
 
     return from_dlpack
 

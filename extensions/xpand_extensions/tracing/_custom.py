@@ -129,7 +129,7 @@ def _batched_call(
     run = lambda *arrays: batched_all(trace.namespace, params["run"], arrays, axes, trace.size, trace)
     found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
     _check(trace, op, found)
-    return tuple(trace.namespace.array(trace, bare(x)) for x in found)
+    return tuple(trace.namespace.array_type(trace, bare(x)) for x in found)
 
 
 # A rule for reverse mode
@@ -195,7 +195,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 def custom_vmap_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     wrap = trace.namespace.wrap
     outs, mapped = params["batches"](trace.size, tuple(map(trace.owns, args)), *map(wrap, _plain(trace, args)))
-    return tuple(trace.namespace.array(trace, bare(x)) if each else bare(x) for x, each in zip(outs, mapped))
+    return tuple(trace.namespace.array_type(trace, bare(x)) if each else bare(x) for x, each in zip(outs, mapped))
 
 
 def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -276,7 +276,7 @@ def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     body = params["body"]
     mapped, which = body.mapped(tuple(map(trace.owns, args)), trace.size)
     found = _again(trace.namespace, mapped, _plain(trace, args))
-    return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip(found, which))
+    return tuple(trace.namespace.array_type(trace, x) if each else x for x, each in zip(found, which))
 
 
 def checkpoint_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -30,7 +30,7 @@ def chosen(values: Sequence[Any], which: Sequence[bool]) -> list[Any]:
 def push(namespace: Any, op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply forward mode to an operation."""
     with Forward("jvp", namespace) as trace:
-        given = [x if t is None else namespace.array(trace, x, t) for x, t in zip(primals, tangents)]
+        given = [x if t is None else namespace.array_type(trace, x, t) for x, t in zip(primals, tangents)]
         found = trace.process(op, given, params)
     return [x._extra if trace.owns(x) else zeros(namespace, x) for x in found]
 

@@ -89,7 +89,7 @@ class Forward(Trace):
 
     def pair(self, x: Array, t: Array | None) -> Array:
         """Make an array of this trace, or return the value itself if there is no tangent."""
-        return x if t is None else self.namespace.array(self, x, t)
+        return x if t is None else self.namespace.array_type(self, x, t)
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Split the arguments of an operation into values and tangents."""
@@ -178,7 +178,7 @@ def jvp(
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Push tangents through a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
     with without_warnings(), Forward(what, namespace) as trace:
-        inputs = [namespace.array(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
+        inputs = [namespace.array_type(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
         outs, aux = function(*inputs)
     values, derivatives = [], []
     for x in outs:

@@ -1,7 +1,7 @@
 """The namespace of traced arrays: the standard over a library's namespace."""
 
 from collections.abc import Callable
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import Any, Final
 
 from xpand import array_namespace, library_name
@@ -14,6 +14,7 @@ from .._elsewhere import instead_of
 from .._plans import Memory
 from .._subclasses import refuse_subclass
 from . import rules
+from ._advice import STANDARD, Advice
 from ._aliases import MAY_RETURN, VIEWS
 from ._array import array_class, own_module
 from ._core import EVALUATION, Op, TracedArray, bind, is_traced, rebuilt, snapshot
@@ -74,11 +75,14 @@ def _missing(namespace: str, name: str) -> AttributeError:
 class _Part:
     """An extension of the standard, such as `linalg`."""
 
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
+    def __init__(self, namespace: "TracedNamespace", name: str) -> None:
+        self.__name__ = f"{namespace.__name__}.{name}"
+        self._beyond = partial(namespace.beyond_standard, part=name)
 
     def __getattr__(self, name: str) -> Any:
-        raise _missing(self.__name__, name)
+        if name == "_beyond":  # a copy has no attributes yet
+            raise AttributeError(name)
+        return self._beyond(name)
 
 
 class TracedNamespace:
@@ -86,6 +90,9 @@ class TracedNamespace:
 
     It has the library's data types and devices. Its functions also take the library's own arrays, as constants.
     """
+
+    advice: Advice = STANDARD
+    """What to write in place of code that cannot be traced."""
 
     def __init__(self, base: Any) -> None:
         """Build every function of the standard over the library's namespace `base`."""
@@ -108,7 +115,7 @@ class TracedNamespace:
         """The library's own subclass of `Staging`, or None."""
         self.known_views = Memory()
         """Whether results are views, by their operations: a cache that `_views` fills."""
-        parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
+        parts = {name: _Part(self, name) for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):
                 setattr(self, name, getattr(base, name))
@@ -127,10 +134,10 @@ class TracedNamespace:
                 self._add(name, make(self))
         self.standard: Final = frozenset(self.operations)
         """The names of the operations that every traced namespace has."""
-        self.array: type[TracedArray] = array_class(self)
-        self.known.add(self.array)
+        self.array_type: type[TracedArray] = array_class(self)
+        self.known.add(self.array_type)
         itself: Any = self  # it takes the place of a module
-        register_wrapper(self.array, itself)
+        register_wrapper(self.array_type, itself)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
@@ -207,12 +214,12 @@ class TracedNamespace:
     def wrap(self, x: Any) -> Any:
         """Wrap the library's own array. A view becomes an array of its own."""
         if not isinstance(x, TracedArray):
-            return self.array(EVALUATION, x)
+            return self.array_type(EVALUATION, x)
         return x if x._view is None else snapshot(x)
 
     def argument(self, x: Any) -> Any:
         """Wrap an array for a function that may write to it."""
-        return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
+        return snapshot(x) if isinstance(x, TracedArray) else self.array_type(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
         """Return whether this namespace takes the arrays of another one."""
@@ -273,8 +280,16 @@ class TracedNamespace:
         """Return the library's information about its data types and devices."""
         return self.base.__array_namespace_info__()
 
+    def beyond_standard(self, name: str, part: str = "") -> Any:
+        """Return an object of a name that the standard does not have, in a part such as `linalg` or in the namespace.
+
+        Raises:
+            AttributeError: There is none. The error names a replacement.
+        """
+        raise _missing(f"{self.__name__}.{part}" if part else self.__name__, name)
+
     def __getattr__(self, name: str) -> Any:
-        raise _missing(self.__name__, name)
+        return self.beyond_standard(name)
 
     def __reduce__(self) -> Any:
         """Pickle the namespace by the name of the library's namespace."""
@@ -373,7 +388,7 @@ def _with_both_factors(qr: Callable[..., Any]) -> Callable[..., Any]:
 def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
     def wrap(result: Any) -> Any:
         if op.result is None:
-            return namespace.array(EVALUATION, result)
+            return namespace.array_type(EVALUATION, result)
         return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return wrap

@@ -42,7 +42,7 @@ class Linearize(Trace):
 
     def __init__(self, what: str, namespace: Any, device: Any = None) -> None:
         super().__init__(what, namespace)
-        self.array, self.base = namespace.array, namespace.base
+        self.array, self.base = namespace.array_type, namespace.base
         self.tape = Tape(what, namespace, device, self.level)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -214,7 +214,7 @@ def linearize(
     make = namespace.linearizer or Linearize
     with without_warnings(), make(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
-        outs, aux = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
+        outs, aux = function(*(namespace.array_type(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False
     found = [x._extra if trace.owns(x) else None for x in outs]
     values = tuple(trace.plain(x) for x in outs)

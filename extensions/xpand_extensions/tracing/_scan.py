@@ -128,7 +128,7 @@ def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
         params["length"],
     )
     turned = [bare(trace.namespace.moveaxis(y, 1, 0)) if each else y for y, each in zip(ys, which[carry:])]
-    return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip((*carried, *turned), which))
+    return tuple(trace.namespace.array_type(trace, x) if each else x for x, each in zip((*carried, *turned), which))
 
 
 def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

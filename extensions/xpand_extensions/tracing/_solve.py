@@ -182,7 +182,7 @@ def implicit_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[st
     mapped = equation.changed(lambda function, first: over(function), over(equation.solve), types)
     outs = _solve(namespace, mapped, arrays)
     _check(trace, op, outs, arrays)
-    return tuple(namespace.array(trace, x) for x in outs)
+    return tuple(namespace.array_type(trace, x) for x in outs)
 
 
 def _of_batch(trace: Batching, function: Function, axes: Sequence[int | None], first: Arrays, *args: Array) -> Arrays:

@@ -57,7 +57,7 @@ class Staging(Trace):
     def variable(self, aval: Aval) -> Any:
         """Make an array that stands for an argument."""
         aval.dtype = self.namespace.dtype_of_arrays(aval.dtype)
-        return self.namespace.array(self, Variable(aval))
+        return self.namespace.array_type(self, Variable(aval))
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record an operation."""
@@ -104,7 +104,7 @@ class Staging(Trace):
         """Add an equation; return the arrays that it defines."""
         outputs = [Variable(avals)] if isinstance(avals, Aval) else [Variable(aval) for aval in avals]
         self.equations.append(Equation(op, inputs, params, outputs, SCOPE.get()))
-        arrays = [self.namespace.array(self, variable) for variable in outputs]
+        arrays = [self.namespace.array_type(self, variable) for variable in outputs]
         return arrays[0] if isinstance(avals, Aval) else rebuilt(op, avals, arrays)
 
     def atom(self, x: Any) -> Any:
@@ -149,7 +149,8 @@ class Staging(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: the value of a traced array of shape {self.shape(x)} and data type {self.dtype(x)} is not known "
-            f"while `{self.what}` traces the function; {without_values(what)}; or declare the argument static"
+            f"while `{self.what}` traces the function; {without_values(what, self.namespace.advice)}; or declare the "
+            "argument static"
         )
 
 
@@ -212,7 +213,7 @@ def stage(
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
         # Pass copies, since an array whose elements the function sets becomes another array.
-        outs, aux = function(*(namespace.array(trace, x._value) for x in inputs))
+        outs, aux = function(*(namespace.array_type(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), aux
 
 

@@ -176,7 +176,7 @@ class Tape(Trace):
 
     def array(self, node: Node) -> Any:
         """Make the array of a tangent."""
-        return self.namespace.array(self, Aval(node.shape, node.dtype, self.of_device), node)
+        return self.namespace.array_type(self, Aval(node.shape, node.dtype, self.of_device), node)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record a linear operation."""

@@ -130,7 +130,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     if not has_lanes:
         first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)]
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
-        return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, which))
+        return tuple(namespace.array_type(trace, x) if each else x for x, each in zip(found, which))
 
     every = (True,) * len(init)
     test, _ = params["test"].mapped((*map(trace.owns, of_test), *every), size)
@@ -147,7 +147,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         # Finished lanes step from their initial carry, since a step from their last carry may be undefined. Lanes
         # without a step use the initial carry of an active lane. With collectives, the carry is used unchanged.
         if is_concrete(active) and not bool(namespace.any(active)):
-            return tuple(namespace.array(trace, x) for x in first)
+            return tuple(namespace.array_type(trace, x) for x in first)
         own = [i for i, x in enumerate(of_body) if trace.owns(x)]
         given = [active, *(given_body[i] for i in own), *first]
         safe_ones = list(map(bare, bind(namespace.operation("safe_values", _safe_values), given, {})))
@@ -165,7 +165,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     # The loop carries which lanes are active, so the condition is computed once for each step.
     running = lambda active, *carry: namespace.any(namespace.wrap(active))
     found = while_loop(namespace, running, step, [bare(active), *first], limit)[1:]
-    return tuple(namespace.array(trace, x) for x in found)
+    return tuple(namespace.array_type(trace, x) for x in found)
 
 
 def _safe_values(active: Array, *arrays: Array) -> Arrays:
@@ -256,7 +256,7 @@ def gradient_if_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict
     namespace = trace.namespace
     x, active = map(trace.plain, args)
     if trace.owns(args[0]):
-        return namespace.array(trace, bare(bind(op, (x, trace.lifted(args[1]) if active.shape else active), {})))
+        return namespace.array_type(trace, bare(bind(op, (x, trace.lifted(args[1]) if active.shape else active), {})))
     return bind(op, (x, namespace.any(namespace.wrap(active), axis=0)), {})
 
 

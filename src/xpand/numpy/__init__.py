@@ -57,6 +57,7 @@ from ._searching import (
     repeat,
     searchsorted,
     sort,
+    take,
     take_along_axis,
     unique_all,
     unique_counts,

@@ -10,6 +10,7 @@ import numpy as np
 from .._common.creation import CALLS, dtype_of, refuse_sparse, with_default
 from .._common.exchange import exportable
 from .._common.limits import checking_ends
+from .._namespace import namespace_of_traced
 from .._precision import PRECISION
 from ..typing import Device, DType, LibraryArray as Array
 from ._dtypes import check_device
@@ -29,7 +30,16 @@ def asarray(
         check_device("asarray", device)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj)
-    found = np.array(obj, dtype, copy=copy, **kwargs)
+    try:
+        found = np.array(obj, dtype, copy=copy, **kwargs)
+    except (TypeError, ValueError):
+        traced = namespace_of_traced(obj)
+        if traced is None:
+            raise
+    else:
+        traced = None
+    if traced is not None:
+        return traced.array(obj, dtype, copy=copy, **kwargs)
     # NumPy makes arrays of objects from unknown objects. scikit-learn expects that for SciPy's sparse arrays.
     if found.dtype.kind == "O" and not type(obj).__module__.startswith("scipy.sparse"):
         refuse_sparse(obj)
@@ -37,7 +47,10 @@ def asarray(
 
 
 def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Add the default data type of the precision to a creation function, and a check of the device that names it."""
+    """Add the default data type of the precision to a creation function, and a check of the device that names it.
+
+    NumPy's arrays cannot hold a traced fill value or bound, so the traced namespace makes an array of those.
+    """
     name = function.__name__
 
     @wraps(function)
@@ -46,7 +59,13 @@ def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
             check_device(name, device)
         if PRECISION.active and name in CALLS:
             kwargs = with_default(_XP, name, args, kwargs)
-        return function(*args, **kwargs)
+        try:
+            return function(*args, **kwargs)
+        except TypeError:
+            traced = namespace_of_traced(*args, *kwargs.values())
+            if traced is None:
+                raise
+        return getattr(traced, name)(*args, **kwargs)
 
     return create
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .._common.creation import defaults_set
 from .._common.limits import FloatInfo
+from .._namespace import namespace_of_traced
 from ..typing import Device, DType, LibraryArray as Array
 
 _ARRAY = (np.ndarray, np.generic)
@@ -39,12 +40,12 @@ def _integer_info(dtype: DType) -> Any:
 
 def finfo(type: DType | Array, /) -> FloatInfo:
     """Return the limits of a floating-point or complex data type, or of an array's, as Python floats."""
-    return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
+    return _float_info(type.dtype if isinstance(type, _ARRAY) or namespace_of_traced(type) else type)
 
 
 def iinfo(type: DType | Array, /) -> Any:
     """Return the limits of an integer data type, or of an array's."""
-    return _integer_info(type.dtype if isinstance(type, _ARRAY) else type)
+    return _integer_info(type.dtype if isinstance(type, _ARRAY) or namespace_of_traced(type) else type)
 
 
 _XP: Any = sys.modules[__package__]

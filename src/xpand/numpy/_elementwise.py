@@ -8,6 +8,7 @@ import numpy as np
 
 from .._common import complex as _complex
 from .._common.limits import representable
+from .._namespace import namespace_of_traced
 from ..typing import LibraryArray as Array, Scalar
 
 # Looked up once: reading an attribute of a module takes a tenth of a small call.
@@ -229,10 +230,16 @@ def clip(
     if out is not None and out.dtype != dtype:
         raise ValueError(f"clip: out must have the data type of x, {dtype}, got {out.dtype}")
     if dtype.kind == "f":
-        if type(min) not in _WEAK:
-            min = np.asarray(min, dtype=dtype)
-        if type(max) not in _WEAK:
-            max = np.asarray(max, dtype=dtype)
+        try:
+            if type(min) not in _WEAK:
+                min = np.asarray(min, dtype=dtype)
+            if type(max) not in _WEAK:
+                max = np.asarray(max, dtype=dtype)
+        except TypeError:
+            traced = namespace_of_traced(min, max)
+            if traced is None or out is not None or kwargs:
+                raise
+            return traced.clip(x, min, max)
     else:
         min, max = representable(min, dtype, np), representable(max, dtype, np)
     if min is None and max is None:

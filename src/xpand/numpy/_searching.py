@@ -6,6 +6,7 @@ import numpy as np
 
 from .._common.limits import as_floating, check_choices, searched
 from .._common.sorting import argsort_descending, sort_descending, unique_functions
+from .._namespace import namespace_of_traced
 from ..typing import Axis, DType, LibraryArray as Array, Scalar
 
 _where = np.where
@@ -15,7 +16,19 @@ _NUMBERS = frozenset((int, float, complex))
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the number of nonzero elements, always as an array; NumPy may return a Python integer."""
     result = np.count_nonzero(x, axis, keepdims=keepdims)
-    return np.asarray(result) if axis is None and not keepdims else result
+    return np.asarray(result) if isinstance(result, (int, np.integer)) else result
+
+
+def take(x: Array, indices: Array, axis: int | None = None, out: Array | None = None, mode: Any = "raise") -> Array:
+    """Return the elements of `x` at `indices` along an axis. `out` and `mode` are the same as for `np.take`."""
+    try:
+        return x.take(indices, axis, out, mode)
+    except (AttributeError, TypeError):
+        # NumPy does not dispatch on the indices.
+        traced = namespace_of_traced(x, indices)
+        if traced is None or out is not None or mode != "raise":
+            return np.take(x, indices, axis, out, mode)
+    return traced.take(x, indices, axis=axis)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
@@ -51,7 +64,12 @@ def searchsorted(x1: Array, x2: Array | Scalar, /, side: Any = "left", sorter: A
         x2, side = searched(x1, x2, side, np)
     if sorter is not None:
         sorter = _as_index(sorter)
-    return x1.searchsorted(x2, side, sorter)
+    try:
+        return x1.searchsorted(x2, side, sorter)
+    except TypeError:
+        if namespace_of_traced(x1, x2, sorter) is None:
+            raise
+    return np.searchsorted(x1, x2, side, sorter)
 
 
 def repeat(x: Array, repeats: int | Array, /, axis: int | None = None) -> Array:
@@ -123,9 +141,9 @@ def cumulative_sum(
         axis = _first_axis("cumulative_sum", x)
     target = x.dtype if dtype is None else np.dtype(dtype)
     if target.char in _WIDE and not kwargs:
-        result = x.cumsum(axis, _WIDE[target.char]).astype(target)
+        result = x.cumsum(axis=axis, dtype=_WIDE[target.char]).astype(target)
     else:
-        result = x.cumsum(axis, dtype, **kwargs)
+        result = x.cumsum(axis=axis, dtype=dtype, **kwargs)
     return _prepend(0, result, axis) if include_initial else result
 
 
@@ -138,5 +156,5 @@ def cumulative_prod(
     """
     if axis is None:
         axis = _first_axis("cumulative_prod", x)
-    result = x.cumprod(axis, dtype, **kwargs)
+    result = x.cumprod(axis=axis, dtype=dtype, **kwargs)
     return _prepend(1, result, axis) if include_initial else result

@@ -22,7 +22,8 @@ def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None, **kwargs: Any) -> Array:
     """Return the sum of a diagonal of each matrix, always as an array."""
-    return np.asarray(np.trace(x, offset, -2, -1, dtype, **kwargs))
+    result = np.trace(x, offset, -2, -1, dtype, **kwargs)
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def eigh(x: Array, /, **kwargs: Any) -> EighResult:

@@ -9,12 +9,16 @@ from typing import Any
 from xpand_extensions.tracing._core import TracedArray
 
 from ._functions import array_function
-from ._namespace import Namespace as Namespace
+from ._namespace import Namespace as Namespace, array_namespace_of
 from ._ufuncs import array_ufunc, fast_operations
 
 
 def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:
     """Make the class of traced arrays, with NumPy's protocols."""
     namespace.ufuncs = fast_operations(namespace)
-    protocols = {"__array_ufunc__": array_ufunc, "__array_function__": array_function}
+    protocols = {
+        "__array_function__": array_function,
+        "__array_namespace__": array_namespace_of,
+        "__array_ufunc__": array_ufunc,
+    }
     return type("TracedArray", (base,), methods | protocols)

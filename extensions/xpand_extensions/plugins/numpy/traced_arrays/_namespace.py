@@ -1,20 +1,74 @@
 """The traced namespace over NumPy: the standard, and NumPy's names beyond it."""
 
-from functools import partial
+import sys
+from collections.abc import Callable
+from functools import cached_property, partial, wraps
 from typing import Any
+
+import numpy as np
 
 from xpand_extensions.tracing._namespace import TracedNamespace
 
+from ._advice import ADVICE
+from ._compat import numpy_name, numpy_namespace, replace_numpy
 from ._functions import apply_entry, entry_of
+from ._special import Special
 from ._table import find
 
 
 class Namespace(TracedNamespace):
-    """The namespace of traced arrays over NumPy. Code written for NumPy finds NumPy's names in it."""
+    """The namespace of traced arrays over NumPy. Code written for NumPy finds NumPy's names in it.
 
-    def __getattr__(self, name: str) -> Any:
-        function = None if name.startswith("_") else find(name)
-        if function is None:
-            return super().__getattr__(name)
-        entry = entry_of(function)
-        return function if entry is None else partial(apply_entry, self, entry)
+    In `array_namespace` of array-api-compat, it has the name of NumPy's namespace and equals it (`_compat.py`).
+    """
+
+    advice = ADVICE
+    _own_name: str
+
+    @property
+    def __name__(self) -> str:
+        return numpy_name(sys._getframe(1)) or self._own_name
+
+    @__name__.setter
+    def __name__(self, name: str) -> None:
+        self._own_name = name
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (other is not None and other is numpy_namespace(sys._getframe(1)))
+
+    def __hash__(self) -> int:
+        namespace = numpy_namespace(sys._getframe(1))
+        return object.__hash__(self) if namespace is None else hash(namespace)
+
+    @cached_property
+    def special(self) -> Special:
+        """The special functions, under SciPy's names. SciPy looks for them here."""
+        return Special(self)
+
+    def beyond_standard(self, name: str, part: str = "") -> Any:
+        """Return an object of NumPy; functions accept traced arrays."""
+        path = f"{part}.{name}" if part else name
+        value = None if name.startswith("_") else find(path)
+        if value is None:
+            return super().beyond_standard(name, part)
+        entry = entry_of(getattr(value, "__wrapped__", value))  # `collecting_traced` wraps conversions
+        if entry is not None:
+            return partial(apply_entry, self, entry)
+        return _wrapping(self, value) if callable(value) and not isinstance(value, type) else value
+
+
+def _wrapping(namespace: Namespace, function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of NumPy return traced arrays also for constants, so that code can write traced values to them."""
+
+    @wraps(function)
+    def wrapping(*args: Any, **kwargs: Any) -> Any:
+        result = function(*args, **kwargs)
+        return namespace.wrap(result) if type(result) is np.ndarray and result.dtype.kind in "biufc" else result
+
+    return wrapping
+
+
+def array_namespace_of(self: Any, *, api_version: str | None = None) -> Any:
+    """Return the namespace of a traced array: its method `__array_namespace__`."""
+    replace_numpy(sys._getframe(1))
+    return self._namespace

@@ -37,7 +37,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                     break
             else:
                 result = bind(op, inputs, {})
-                return result if isinstance(result, TracedArray) else xp.array(EVALUATION, result)
+                return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
     if not _are_operands(xp, ufunc, inputs, kwargs):
         return NotImplemented
     if method == "__call__":

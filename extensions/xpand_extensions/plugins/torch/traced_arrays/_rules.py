@@ -81,7 +81,7 @@ def _batch(trace: Any, op: Op, args: Sequence[Any], params: dict[str, Any]) -> A
     except (RuntimeError, NotImplementedError) as error:
         raise _for_lanes(params["call"], error) from error
     params["call"].state = over.state
-    return tuple(trace.namespace.array(trace, bare(x)) for x in results)
+    return tuple(trace.namespace.array_type(trace, bare(x)) for x in results)
 
 
 def _for_lanes(call: Any, error: Exception) -> Exception:

@@ -182,7 +182,7 @@ def _over_lanes(x: Any, maps: Sequence[Any]) -> Any:
 def _of_lanes(namespace: Any, x: Any, maps: Sequence[Any]) -> Any:
     """Make the array of one lane from the values of all."""
     for trace in reversed(maps):
-        x = namespace.array(trace, x)
+        x = namespace.array_type(trace, x)
     return x
 
 

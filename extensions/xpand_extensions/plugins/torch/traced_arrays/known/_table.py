@@ -80,7 +80,7 @@ def apply_known(namespace: Any, func: Any, args: Any, kwargs: Any) -> Any:
     if is_arithmetic:
         # A call that extends a graph of PyTorch is differentiated together with it.
         for x in args:
-            graphed = x._graphed if type(x) is namespace.array else None
+            graphed = x._graphed if type(x) is namespace.array_type else None
             if graphed is not None and graphed[0] is x._extra:
                 return NotImplemented
     return function(namespace, *args, **kwargs)

@@ -291,7 +291,7 @@ def _contiguous(xp: Any, input: Any, memory_format: Any = torch.contiguous_forma
     if input._view is None:
         return input
     op, params = xp.operations["reshape"], {"shape": tuple(input.shape), "copy": None}
-    same = xp.array(input._trace, input._value, input._extra)
+    same = xp.array_type(input._trace, input._value, input._extra)
     return linked(same, input, op, params, _made_contiguous)
 
 
