@@ -33,7 +33,7 @@ def register_ufunc(ufunc: Any, function: Callable[..., Any], /) -> None:
     >>> float(grad(softplus)(np.asarray(0.0)))
     0.5
     """
-    np = import_module("numpy")
+    np: Any = import_module("numpy")
     if not isinstance(ufunc, np.ufunc):
         raise TypeError(f"register_ufunc: takes a universal function, a `numpy.ufunc`, got {describe(ufunc)}")
     if not callable(function):

@@ -117,15 +117,18 @@ def operands(
         return [array(xp, x) for x in inputs], None
     kinds = [_described(x) for x in inputs]
     kinds += [None if o is None else o.dtype for o in outs]
-    options = {"signature": signature} if signature is not None else {}
-    dtypes: Any = ufunc.resolve_dtypes(tuple(kinds), casting=casting, **options)
+    options: dict[str, Any] = {"casting": casting}
+    if signature is not None:
+        options["signature"] = signature
+    dtypes: Any = ufunc.resolve_dtypes(tuple(kinds), **options)
     return [convert(xp, x, t) for x, t in zip(inputs, dtypes)], dtypes[len(inputs) :]
 
 
 def _described(x: Any) -> Any:
     """Return the data type of an operand; for Python's numbers, their class: they adapt to arrays."""
     if isinstance(x, TracedArray):
-        return _PYTHON.get(x.dtype.kind, x.dtype) if x._trace.is_number(x) else x.dtype
+        dtype = x._trace.dtype(x)
+        return _PYTHON.get(dtype.kind, dtype) if x._trace.is_number(x) else dtype
     if type(x) in (int, float, complex):
         return type(x)
     return np.asarray(x).dtype
@@ -134,7 +137,7 @@ def _described(x: Any) -> Any:
 def convert(xp: Any, x: Any, dtype: Any) -> Any:
     """Return a traced array of a data type."""
     if isinstance(x, TracedArray):
-        return x if x.dtype == dtype else xp.astype(x, dtype)
+        return x if x._trace.dtype(x) == dtype else xp.astype(x, dtype)
     if type(x) in (int, float, complex):
         return array(xp, np.asarray(x, dtype=dtype))
     return convert(xp, array(xp, x), dtype)
