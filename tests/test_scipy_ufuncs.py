@@ -47,7 +47,7 @@ SHIFTS: Final = {("ndtri_exp", 0): -1.0, ("zetac", 0): 1.2}
 
 def arguments(name: str) -> tuple[Any, ...]:
     if name.startswith("eval_"):
-        return (3, 1.5, 0.4, 0.3)[: PUBLIC[name].nin - 1] + (0.3,)
+        return (*(3, 1.5, 0.4, 0.3)[: PUBLIC[name].nin - 1], 0.3)
     return ARGUMENTS.get(name, (2.0, 1.5, 0.4, 0.3, 0.2)[: PUBLIC[name].nin])
 
 
@@ -131,7 +131,7 @@ def test_data_types(name: str, dtype: str) -> None:
             with pytest.raises(TypeError):
                 jit(call)(x)
             return
-        tolerance = 1e-10 if np.asarray([*leaves(reference)][0]).dtype.itemsize >= 8 else 2e-5
+        tolerance = 1e-10 if np.asarray(next(leaves(reference))).dtype.itemsize >= 8 else 2e-5
         assert_same(jit(call)(x), reference, tolerance)
 
 
@@ -173,18 +173,21 @@ def test_functions_that_are_not_analytic(name: str) -> None:
         grad(lambda x: np.sum(PUBLIC[name](1.5, x).real))(Z)
 
 
-def test_second_derivatives() -> None:
-    x = np.asarray([0.4, 1.3])
-    for function, second in (
+@pytest.mark.parametrize(
+    ("function", "second"),
+    [
         (lambda x: sc.jv(1.0, x), lambda x: sc.jvp(1.0, x, 2)),
         (lambda x: sc.iv(1.0, x), lambda x: sc.ivp(1.0, x, 2)),
         (lambda x: sc.kv(1.0, x), lambda x: sc.kvp(1.0, x, 2)),
         (sc.gamma, lambda x: sc.gamma(x) * (sc.psi(x) ** 2 + sc.polygamma(1, x))),
         (sc.dawsn, lambda x: -2 * sc.dawsn(x) - 2 * x * (1 - 2 * x * sc.dawsn(x))),
         (sc.exprel, lambda x: sc.hyp1f1(3, 4, x) / 3),
-    ):
-        result = np.diagonal(hessian(lambda x: np.sum(function(x)))(x))
-        np.testing.assert_allclose(result, second(x), rtol=1e-11)
+    ],
+)
+def test_second_derivatives(function: Callable[[Any], Any], second: Callable[[Any], Any]) -> None:
+    x = np.asarray([0.4, 1.3])
+    result = np.diagonal(hessian(lambda x: np.sum(function(x)))(x))
+    np.testing.assert_allclose(result, second(x), rtol=1e-11)
 
 
 @pytest.mark.parametrize(
@@ -210,9 +213,7 @@ def test_special_points(function: Callable[[Any], Any], x: list[float], expected
 
 
 def test_functions_of_scipy_that_call_universal_functions() -> None:
-    np.testing.assert_allclose(
-        grad(lambda q: np.sum(sc.zeta(2.5, q)))(X), -2.5 * sc.zeta(3.5, X), rtol=1e-12
-    )
+    np.testing.assert_allclose(grad(lambda q: np.sum(sc.zeta(2.5, q)))(X), -2.5 * sc.zeta(3.5, X), rtol=1e-12)
     assert_same(jit(lambda x: sc.zeta(x))(X + 1.5), sc.zeta(X + 1.5), 1e-13)
 
 

@@ -33,11 +33,13 @@ def register_ufunc(ufunc: Any, function: Callable[..., Any], /) -> None:
     >>> float(grad(softplus)(np.asarray(0.0)))
     0.5
     """
-    np = import_module("numpy")
-    if not isinstance(ufunc, np.ufunc):
+    np: Any = import_module("numpy")
+    is_ufunc: bool = isinstance(ufunc, np.ufunc)
+    if not is_ufunc:
         raise TypeError(f"register_ufunc: takes a universal function, a `numpy.ufunc`, got {describe(ufunc)}")
     if not callable(function):
         raise TypeError(f"register_ufunc: the function must be callable, got {describe(function)}")
-    if getattr(np, ufunc.__name__, None) is ufunc:
-        raise ValueError(f"register_ufunc: np.{ufunc.__name__} is one of NumPy's own; write another function instead")
+    name = ufunc.__name__
+    if getattr(np, name, None) is ufunc:
+        raise ValueError(f"register_ufunc: np.{name} is one of NumPy's own; write another function instead")
     REGISTERED[ufunc] = function

@@ -3,8 +3,8 @@
 NumPy calls the universal function with `out=(b,)`, and Python binds the result to the name again. `b` can't hold traced
 values, so the result is a new array. This is right only if no other name, view or object refers to `b`, since they
 would still see the old values. So references are counted: a call that has one more than the operator with one name is
-an error. What the count can't see (`operator.iadd(b, x)` whose result is not used, an attribute of a class) is found
-later: `b` loses its values, so that any use of it is an error.
+an error. The count misses a few uses (`operator.iadd(b, x)` without its result, an attribute of a class). So `b` loses
+its values: any later use is an error.
 """
 
 import sys

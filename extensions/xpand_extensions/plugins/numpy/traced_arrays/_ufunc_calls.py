@@ -1,5 +1,6 @@
 """Calls of universal functions with NumPy's types and options."""
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -9,6 +10,7 @@ from xpand_extensions.extend._ufuncs import REGISTERED
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._arguments import array, contains_traced, written
+from .known.reasons import UFUNC_REASONS
 from .known.ufuncs import SAFE, UFUNCS
 
 _PYTHON: Final[dict[str, type]] = {"i": int, "f": float, "c": complex}
@@ -32,23 +34,31 @@ def implementation(ufunc: np.ufunc) -> Callable[..., Any]:
     own = REGISTERED.get(ufunc)
     if own is not None:
         return lambda xp, *arrays: own(*arrays)  # also in place of SciPy's function
-    from .known import of_scipy
-
-    function = of_scipy(ufunc)
+    function = _of_scipy(ufunc)
     if function is None:
-        from .known.reasons import UFUNC_REASONS
-
-        name = name_of(ufunc)
-        reason = UFUNC_REASONS.get(name) if getattr(np, name, None) is ufunc else None
-        raise TracedError(
-            f"{name}: not for arrays that a transformation traces; "
-            + (
-                reason
-                or "this universal function has no derivative and no rule; register a function for it with "
-                "`xpand_extensions.extend.register_ufunc`"
-            )
-        )
+        raise _unsupported(ufunc)
     return function
+
+
+def _of_scipy(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return the function for a universal function of SciPy; None for others. SciPy is not imported for it."""
+    if "scipy.special" not in sys.modules:
+        return None
+    from .known.special import function_of
+
+    return function_of(ufunc)
+
+
+def _unsupported(ufunc: np.ufunc) -> TracedError:
+    """Make the error for a universal function without an implementation."""
+    name = name_of(ufunc)
+    reason = UFUNC_REASONS.get(name) if getattr(np, name, None) is ufunc else None
+    if reason is None:
+        reason = (
+            "this universal function has no derivative and no rule; register a function for it with "
+            "`xpand_extensions.extend.register_ufunc`"
+        )
+    return TracedError(f"{name}: not for arrays that a transformation traces; {reason}")
 
 
 def has_own_types(ufunc: np.ufunc) -> bool:
@@ -117,15 +127,18 @@ def operands(
         return [array(xp, x) for x in inputs], None
     kinds = [_described(x) for x in inputs]
     kinds += [None if o is None else o.dtype for o in outs]
-    options = {"signature": signature} if signature is not None else {}
-    dtypes: Any = ufunc.resolve_dtypes(tuple(kinds), casting=casting, **options)
+    options: dict[str, Any] = {"casting": casting}
+    if signature is not None:
+        options["signature"] = signature
+    dtypes: Any = ufunc.resolve_dtypes(tuple(kinds), **options)
     return [convert(xp, x, t) for x, t in zip(inputs, dtypes)], dtypes[len(inputs) :]
 
 
 def _described(x: Any) -> Any:
     """Return the data type of an operand; for Python's numbers, their class: they adapt to arrays."""
     if isinstance(x, TracedArray):
-        return _PYTHON.get(x.dtype.kind, x.dtype) if x._trace.is_number(x) else x.dtype
+        dtype = x._trace.dtype(x)
+        return _PYTHON.get(dtype.kind, dtype) if x._trace.is_number(x) else dtype
     if type(x) in (int, float, complex):
         return type(x)
     return np.asarray(x).dtype
@@ -134,7 +147,7 @@ def _described(x: Any) -> Any:
 def convert(xp: Any, x: Any, dtype: Any) -> Any:
     """Return a traced array of a data type."""
     if isinstance(x, TracedArray):
-        return x if x.dtype == dtype else xp.astype(x, dtype)
+        return x if x._trace.dtype(x) == dtype else xp.astype(x, dtype)
     if type(x) in (int, float, complex):
         return array(xp, np.asarray(x, dtype=dtype))
     return convert(xp, array(xp, x), dtype)

@@ -37,7 +37,13 @@ _CUMULATIVE: Final[dict[np.ufunc, Callable[..., Any]]] = {
     np.maximum: lambda xp, x, axis: cumulative_max(x, axis=axis),
     np.minimum: lambda xp, x, axis: cumulative_min(x, axis=axis),
 }
-_UPDATES: Final = {np.add: "add", np.subtract: "subtract", np.multiply: "multiply", np.maximum: "max", np.minimum: "min"}
+_UPDATES: Final = {
+    np.add: "add",
+    np.subtract: "subtract",
+    np.multiply: "multiply",
+    np.maximum: "max",
+    np.minimum: "min",
+}
 
 
 def _binary(ufunc: np.ufunc, method: str) -> None:
@@ -84,7 +90,7 @@ def reduce(
     _binary(ufunc, "reduce")
     x = array(xp, x)
     dtype = _default_dtype(dtype, out)
-    options = {} if initial is NO_VALUE else {"initial": 1 if contains_traced(initial) else initial}
+    options: dict[str, Any] = {} if initial is NO_VALUE else {"initial": 1 if contains_traced(initial) else initial}
     if has_own_types(ufunc):
         target: Any = x.dtype if dtype is None else np.dtype(dtype)
     else:
@@ -98,8 +104,7 @@ def reduce(
         mask = xp.broadcast_to(mask_of(xp, where), x.shape)
         if identity is None and initial is None:
             raise ValueError(
-                f"np.{name_of(ufunc)}.reduce: the function has no identity, so where= needs initial=, the result for no "
-                "elements"
+                f"np.{name_of(ufunc)}.reduce: without an identity, where= needs initial=, the result for no elements"
             )
     result = _reduced(xp, ufunc, x, axes, mask, initial, identity)
     if keepdims:
@@ -198,9 +203,7 @@ def _accumulate_in_order(xp: Any, combine: Combine, x: Any, axis: int) -> Any:
     return xp.moveaxis(xp.concat([rows[:1], totals]), 0, axis)
 
 
-def reduceat(
-    xp: Any, ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None
-) -> Any:
+def reduceat(xp: Any, ufunc: np.ufunc, x: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
     """Combine the elements of slices along an axis."""
     _binary(ufunc, "reduceat")
     x, starts = array(xp, x), np.asarray(indices)
@@ -214,14 +217,11 @@ def reduceat(
     rows = xp.moveaxis(convert(xp, x, target), axis, 0)
     ends = [*starts[1:].tolist(), rows.shape[0]]
     if ufunc is np.add and target.kind in "iufc" and starts.size and (starts < ends).all():
-        parts = np.repeat(np.arange(len(starts)), np.asarray(ends) - starts)
+        parts: Any = np.repeat(np.arange(len(starts)), np.asarray(ends) - starts)
         zeros = xp.zeros((len(starts), *rows.shape[1:]), dtype=target)
         result = at_index(zeros)[parts].add(rows[int(starts[0]) :])
     else:
-        pieces = [
-            _reduced(xp, ufunc, rows[i:j], (0,)) if i < j else rows[i]
-            for i, j in zip(starts.tolist(), ends)
-        ]
+        pieces = [_reduced(xp, ufunc, rows[i:j], (0,)) if i < j else rows[i] for i, j in zip(starts.tolist(), ends)]
         result = xp.stack(pieces) if pieces else rows[:0]
     return _return(ufunc, "reduceat", out, xp.moveaxis(result, 0, axis))
 
@@ -290,7 +290,7 @@ def _repetitions(positions: Any) -> Any:
     """Return, for each position, how often it occurs before."""
     _, inverse, counts = np.unique(positions, return_inverse=True, return_counts=True)
     order = np.argsort(inverse, kind="stable")
-    result = np.empty(len(positions), dtype=np.intp)
+    result: Any = np.empty(len(positions), dtype=np.intp)
     result[order] = np.arange(len(positions)) - (np.cumsum(counts) - counts)[inverse[order]]
     return result
 

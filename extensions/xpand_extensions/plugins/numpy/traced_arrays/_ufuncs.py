@@ -10,7 +10,7 @@ from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError,
 from ._arguments import KINDS
 from ._functions import subclass_error
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
-from ._ufunc_calls import call, convert, fit, implementation, name_of, operands
+from ._ufunc_calls import call, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
 from .known.ufuncs import OPERATIONS
 
@@ -72,8 +72,8 @@ def _are_operands(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any])
 def _check_kind(ufunc: np.ufunc, x: Any) -> None:
     if x.dtype.kind not in KINDS:
         raise TypeError(
-            f"np.{name_of(ufunc)}: traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data "
-            f"type {x.dtype}"
+            f"np.{name_of(ufunc)}: traced arrays combine with arrays of numbers and booleans, got {describe(x)} of "
+            f"data type {x.dtype}"
         )
 
 
@@ -85,8 +85,8 @@ def _replace(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any], is_o
     if not out.flags.writeable:
         raise ValueError(f"np.{name_of(ufunc)} in place: the array is read-only")
     # A derivative may need the old values, and `out` loses them.
-    arrays, dtypes = operands(xp, ufunc, (out.copy(), *inputs[1:]), None, "same_kind", (out,))
-    result = fit(xp, out, convert(xp, implementation(ufunc)(xp, *arrays), dtypes[0]))
+    arrays, _ = operands(xp, ufunc, (out.copy(), *inputs[1:]), None, "same_kind", (out,))
+    result = fit(xp, out, implementation(ufunc)(xp, *arrays))
     if result.shape != out.shape:
         raise ValueError(
             f"np.{name_of(ufunc)} in place: an array of shape {out.shape} can't hold a result of shape "

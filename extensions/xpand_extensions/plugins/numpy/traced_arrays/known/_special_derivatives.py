@@ -338,9 +338,7 @@ DERIVATIVES: Final[dict[str, tuple[Derivative | None, ...]]] = {
         None,
         None,
         None,
-        _polynomial(
-            "jacobi", lambda _, n, a, b, x: (n + a + b + 1) / 2 * sc.eval_jacobi(n - 1, a + 1, b + 1, x)
-        ),
+        _polynomial("jacobi", lambda _, n, a, b, x: (n + a + b + 1) / 2 * sc.eval_jacobi(n - 1, a + 1, b + 1, x)),
     ),
     "eval_laguerre": (None, _polynomial("laguerre", lambda _, n, x: -sc.eval_genlaguerre(n - 1, 1.0, x))),
     "eval_legendre": (

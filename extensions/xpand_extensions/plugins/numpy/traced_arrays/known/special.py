@@ -81,7 +81,7 @@ def _names() -> dict[np.ufunc, str]:
 
 def _within_functions() -> list[np.ufunc]:
     """Return universal functions that SciPy's functions apply to their arguments."""
-    calls = (lambda x: sc.zeta(x), lambda x: sc.zeta(x, x), lambda x: sc.lambertw(x))
+    calls: tuple[Callable[[Any], Any], ...] = (sc.zeta, lambda x: sc.zeta(x, x), sc.lambertw)
     return [ufunc for ufunc in (call(_Recorder()) for call in calls) if isinstance(ufunc, np.ufunc)]
 
 
@@ -90,4 +90,3 @@ class _Recorder:
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         return ufunc
-
