@@ -248,7 +248,7 @@ def test_arrays_of_numpy_hold_no_traced_values(text: str) -> None:
         ("np.take(x[:0], 0, axis=0)", IndexError, "out of bounds"),
         ("np.take_along_axis(x, np.array([1]), 1)", ValueError, "as many axes"),
         ("np.take_along_axis(x, np.array([[0.5]]), 1)", IndexError, "integers"),
-        ("np.put(x * 1, 9, 0.0)", IndexError, "out of bounds"),
+        ("(y := x * 1, np.put(y, 9, 0.0), y)[2]", IndexError, "out of bounds"),
         ("np.put(x * 1, 0, 1j)", TypeError, "complex"),
         ("np.putmask(x * 1, [True], 0.0)", ValueError, "as many elements"),
         ("np.place(x * 1, B, [])", ValueError, "empty"),

@@ -390,7 +390,7 @@ def test_eigenvectors_have_the_signs_of_numpy(size: int, triangle: str) -> None:
         ("np.einsum('ii->i', x[:2])", ValueError, "one size"),
         ("np.einsum('ij->ji', x, dtype=int)", TypeError, "cast"),
         ("np.dot(x, M, out=np.zeros((3, 3)))", TracedError, r"np\.zeros_like"),
-        ("np.dot(x, M[:2])", ValueError, "tensordot|shape-mismatch"),
+        ("np.dot(x, M[:2])", ValueError, "matmul"),
     ],
 )
 def test_errors(text: str, error: type[Exception], message: str) -> None:

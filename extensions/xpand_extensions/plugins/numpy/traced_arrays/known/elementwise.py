@@ -21,12 +21,12 @@ def _clip(
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
     bounds = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
     x = array(xp, a)
-    dtype = np.result_type(x.dtype, *(getattr(b, "dtype", b) for b in bounds if b is not None))
+    dtype = np.result_type(x.dtype, *[getattr(bound, "dtype", bound) for bound in bounds if bound is not None])
     if xp.is_complex(dtype):
         raise TypeError("np.clip: complex numbers have no order here; clip the real and imaginary parts")
-    low, high = (b if b is None else cast(xp, array(xp, b), dtype) for b in bounds)
-    shape = np.broadcast_shapes(x.shape, *(b.shape for b in (low, high) if b is not None))
-    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), low, high))
+    bounds = [cast(xp, array(xp, bound), dtype) if hasattr(bound, "dtype") else bound for bound in bounds]
+    shape = np.broadcast_shapes(x.shape, *[bound.shape for bound in bounds if hasattr(bound, "dtype")])
+    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), *bounds))
 
 
 @implements("round", "around")

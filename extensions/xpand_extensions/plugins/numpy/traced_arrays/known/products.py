@@ -22,7 +22,8 @@ def _contract(xp: Any, a: Any, b: Any, axis: int) -> Any:
 
 @implements("dot")
 def _dot(xp: Any, a: Any, b: Any) -> Any:
-    return _contract(xp, a, b, -2)
+    x, y = common(xp, [array(xp, a), array(xp, b)])
+    return xp.matmul(x, y) if x.ndim and 0 < y.ndim < 3 else _contract(xp, x, y, -2)
 
 
 @implements("inner")
