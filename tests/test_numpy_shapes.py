@@ -280,6 +280,7 @@ GRID_CALLS: Final = [
         "np.trace(x)",
         "np.trace(x, 1)",
         "np.trace(x[None], 0, 1, 2)",
+        "np.trace(x, dtype=complex)",
         "np.ix_(x[0] + 0.5, W)",
     ),
     *calls(CONSTANTS, X, "np.ix_(np.arange(2), x[0] > 1)", stops=SIZES),
@@ -335,7 +336,7 @@ MODES: Final = (
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("mode", MODES)
-def test_random_padding(mode: str, seed: int) -> None:
+def test_random_padding(mode: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shape = tuple(rng.integers(1, 4, rng.integers(1, 4)).tolist())
     widths = rng.integers(0, 5, (len(shape), 2)).tolist()
@@ -400,7 +401,8 @@ def test_errors(text: str, error: Any, message: str) -> None:
 
 
 def test_sizes_that_depend_on_values() -> None:
-    for function in (lambda x: np.delete(x, x.argmax(axis=1)), lambda x: np.insert(x, x.ravel() > 1, 0.0)):
+    functions: list[Any] = [lambda x: np.delete(x, x.argmax(axis=1)), lambda x: np.insert(x, x.ravel() > 1, 0.0)]
+    for function in functions:
         assert grad(lambda x, f=function: np.sum(f(x)))(X).shape == X.shape
         for transform in (jit, vmap):
             with pytest.raises(TracedError, match="determines the size of the result"):

@@ -12,7 +12,7 @@ from .._table import NO_VALUE, implements
 from .shapes import at_least, in_one_axis, in_three_axes, in_two_axes
 
 
-def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
+def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
     """Convert arrays to a data type, by default to their common one."""
     if not arrays:
         raise ValueError(f"np.{name}: at least one array is required, got none")
@@ -27,22 +27,22 @@ def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: str) 
 
 
 @implements("concatenate")
-def _concatenate(xp: Any, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _concatenate(xp: Any, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.concat(_typed(xp, "concatenate", array_list(xp, arrays), dtype, casting), axis=integers(axis))
 
 
 @implements("stack")
-def _stack(xp: Any, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _stack(xp: Any, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.stack(_typed(xp, "stack", array_list(xp, arrays), dtype, casting), axis=integers(axis))
 
 
 @implements("vstack", "row_stack")
-def _vstack(xp: Any, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _vstack(xp: Any, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.concat(_typed(xp, "vstack", [in_two_axes(xp, x) for x in array_list(xp, tup)], dtype, casting), axis=0)
 
 
 @implements("hstack")
-def _hstack(xp: Any, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _hstack(xp: Any, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     arrays = _typed(xp, "hstack", [in_one_axis(xp, x) for x in array_list(xp, tup)], dtype, casting)
     return xp.concat(arrays, axis=0 if arrays[0].ndim == 1 else 1)
 
@@ -394,4 +394,5 @@ def _diagonal(xp: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) 
 
 @implements("trace")
 def _trace(xp: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    dtype = None if dtype is None else np.dtype(dtype)
     return xp.sum(_diagonal(xp, a, offset, axis1, axis2), axis=-1, dtype=dtype)

@@ -219,7 +219,7 @@ def _lstsq(xp: Any, a: Any, b: Any, rcond: Any = None) -> Any:
     rtol = None if rcond is None else max(float(rcond), 0.0)
     if rcond is not None and float(rcond) < 0:
         rtol = float(np.finfo(x.dtype).eps)
-    result = linalg.lstsq(x, y, rtol=rtol)
+    result: Any = linalg.lstsq(x, y, rtol=rtol)
     residuals = xp.reshape(result.residuals, (-1,))
     if rows <= columns or (not result.rank.is_traced and int(result.rank) < columns):
         residuals = residuals[:0]
@@ -298,4 +298,5 @@ def _diagonal(xp: Any, x: Any, *, offset: int = 0) -> Any:
 
 @implements("linalg.trace")
 def _trace(xp: Any, x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+    dtype = None if dtype is None else np.dtype(dtype)
     return xp.sum(_diagonal(xp, x, offset=offset), axis=-1, dtype=dtype)

@@ -1,4 +1,4 @@
-"""Shapes and the order of elements. What NumPy returns as a view is a view of the traced array."""
+"""Shapes and the order of elements. Views in NumPy are views of traced arrays."""
 
 import math
 from typing import Any, Final
