@@ -135,7 +135,7 @@ CLIP_CALLS: Final = [
         "np.clip(x, 1, None)",
         "np.clip(x, a_min=0.5, a_max=None)",
         "np.clip(x, min=W[:3])",
-        "np.clip(x, max=x[0] + 0.3)",
+        "np.clip(x, max=x[0] + 0.35)",
         "np.clip(x)",
         "np.clip(W[:3], a_min=x[0], a_max=2.5)",
         "np.clip(W[:3], x - 1, x + 1)",

@@ -400,10 +400,10 @@ def test_errors(text: str, error: Any, message: str) -> None:
             transform(function)(X)
 
 
-def test_sizes_that_depend_on_values() -> None:
-    functions: list[Any] = [lambda x: np.delete(x, x.argmax(axis=1)), lambda x: np.insert(x, x.ravel() > 1, 0.0)]
-    for function in functions:
-        assert grad(lambda x, f=function: np.sum(f(x)))(X).shape == X.shape
-        for transform in (jit, vmap):
-            with pytest.raises(TracedError, match="determines the size of the result"):
-                transform(function)(X if transform is jit else X[None])
+@pytest.mark.parametrize("text", ["np.delete(x, x.argmax(axis=1))", "np.insert(x, x.ravel() > 1, 0.0)"])
+def test_sizes_that_depend_on_values(text: str) -> None:
+    function: Any = eval(f"lambda x: np.sum({text})", {"np": np})
+    assert grad(function)(X).shape == X.shape
+    for transform, x in ((jit, X), (vmap, X[None])):
+        with pytest.raises(TracedError, match="determines the size of the result"):
+            transform(function)(x)
