@@ -211,6 +211,8 @@ JOINING_CALLS: Final = [
         "np.insert(x, x.argmax(), 1.0)",
         "np.insert(x, x.argmax(axis=0), x[1], axis=1)",
         "np.delete(x, x.argmax())",
+        "np.delete(W, x.argmax())",
+        "np.insert(W, x.argmax(), x[0, 0])",
         "np.delete(x, -x[0].argmax(), axis=1)",
     ),
 ]
