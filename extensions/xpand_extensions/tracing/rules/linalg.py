@@ -126,16 +126,16 @@ def _of_discarded(xp: Any, t: Any, x: Any, rtol: Any) -> Any:
     (The derivative of a generalized matrix function: V. Noferini, SIAM J. Matrix Anal. Appl. 38 (2017) 434.)
     """
     u, s, vh = xp.linalg.svd(x, full_matrices=False)
-    is_kept = s > (rtol if isinstance(rtol, float) else rtol[..., None]) * s[..., :1]
-    pairs = is_kept[..., :, None] & ~is_kept[..., None, :]
+    is_large = s > (rtol if isinstance(rtol, float) else rtol[..., None]) * s[..., :1]
+    pairs = is_large[..., :, None] & ~is_large[..., None, :]
     one = xp.ones_like(s)
-    kept = xp.astype(xp.where(is_kept, s, one)[..., :, None], x.dtype)
-    discarded = xp.astype(xp.where(is_kept, xp.zeros_like(s), s)[..., None, :], x.dtype)
-    gaps = xp.where(pairs, kept**2 - discarded**2, xp.ones_like(kept * discarded))
+    large = xp.astype(xp.where(is_large, s, one)[..., :, None], x.dtype)
+    small = xp.astype(xp.where(is_large, xp.zeros_like(s), s)[..., None, :], x.dtype)
+    gaps = xp.where(pairs, large**2 - small**2, xp.ones_like(large * small))
 
     def mixed(m: Any) -> Any:
-        parts = (m * kept + adjoint(xp, m) * discarded) / gaps - m / kept
-        return xp.where(pairs, parts / kept, xp.zeros_like(m))
+        parts = (m * large + adjoint(xp, m) * small) / gaps - m / large
+        return xp.where(pairs, parts / large, xp.zeros_like(m))
 
     m = xp.matmul(adjoint(xp, u), xp.matmul(t, adjoint(xp, vh)))
     both = adjoint(xp, mixed(m)) + mixed(adjoint(xp, m))
