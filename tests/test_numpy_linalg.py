@@ -342,12 +342,20 @@ def test_residuals_of_a_lower_rank() -> None:
 
 @pytest.mark.parametrize("p", [None, 1, -1, 2, -2, np.inf, "fro"])
 def test_condition_numbers_of_singular_matrices(p: Any) -> None:
-    for x in (np.zeros((3, 3)), np.diag([1.0, 0.0, 2.0]), np.diag([1.0, np.nan, 2.0])):
+    infinite = np.where(np.eye(3) == 1, np.inf, M)
+    for x in (np.zeros((3, 3)), np.diag([1.0, 0.0, 2.0]), np.diag([1.0, np.nan, 2.0]), infinite):
         if p in (None, 2, -2) and np.isnan(x).any():
             with pytest.raises(np.linalg.LinAlgError):
                 jit(lambda y: np.linalg.cond(y, p))(x)
             continue
         np.testing.assert_array_equal(jit(lambda y: np.linalg.cond(y, p))(x), np.linalg.cond(x, p))
+
+
+def test_singular_values_of_singular_hermitian_matrices() -> None:
+    for x in (np.zeros((3, 3)), np.diag([1.0, 0.0, -2.0])):
+        result = jit(lambda y: np.linalg.svd(y, hermitian=True))(x)
+        for part, reference in zip(result, np.linalg.svd(x, hermitian=True), strict=True):
+            np.testing.assert_allclose(part, reference, atol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["cholesky", "eigh", "eigvalsh"])
