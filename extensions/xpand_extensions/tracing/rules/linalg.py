@@ -114,7 +114,32 @@ def _pinv(xp: Any, t: Any, out: Any, x: Any, rtol: Any = None) -> Any:
     outside = identity(xp, x, rows) - xp.matmul(x, out)
     change = change + xp.matmul(xp.matmul(out, outh), xp.matmul(h, outside))
     outside = identity(xp, x, columns) - xp.matmul(out, x)
-    return change + xp.matmul(xp.matmul(outside, h), xp.matmul(outh, out))
+    change = change + xp.matmul(xp.matmul(outside, h), xp.matmul(outh, out))
+    if rtol is None or (isinstance(rtol, float) and rtol < 100 * max(rows, columns) * float(xp.finfo(x.dtype).eps)):
+        return change  # only singular values of the size of rounding errors are discarded
+    return change + _of_discarded(xp, t, x, rtol)
+
+
+def _of_discarded(xp: Any, t: Any, x: Any, rtol: Any) -> Any:
+    """Return the part of the derivative of pseudo-inverses that depends on the discarded singular values.
+
+    (The derivative of a generalized matrix function: V. Noferini, SIAM J. Matrix Anal. Appl. 38 (2017) 434.)
+    """
+    u, s, vh = xp.linalg.svd(x, full_matrices=False)
+    is_large = s > (rtol if isinstance(rtol, float) else rtol[..., None]) * s[..., :1]
+    pairs = is_large[..., :, None] & ~is_large[..., None, :]
+    one = xp.ones_like(s)
+    large = xp.astype(xp.where(is_large, s, one)[..., :, None], x.dtype)
+    small = xp.astype(xp.where(is_large, xp.zeros_like(s), s)[..., None, :], x.dtype)
+    gaps = xp.where(pairs, large**2 - small**2, xp.ones_like(large * small))
+
+    def mixed(m: Any) -> Any:
+        parts = (m * large + adjoint(xp, m) * small) / gaps - m / large
+        return xp.where(pairs, parts / large, xp.zeros_like(m))
+
+    m = xp.matmul(adjoint(xp, u), xp.matmul(t, adjoint(xp, vh)))
+    both = adjoint(xp, mixed(m)) + mixed(adjoint(xp, m))
+    return xp.matmul(adjoint(xp, vh), xp.matmul(both, adjoint(xp, u)))
 
 
 def _solve_matrix(xp: Any, t: Any, out: Any, x1: Any, x2: Any) -> Any:

@@ -19,14 +19,14 @@ def _clip(
     if (a_min is not NO_VALUE or a_max is not NO_VALUE) and (min is not NO_VALUE or max is not NO_VALUE):
         raise ValueError("np.clip: takes a_min and a_max, or min and max, got both")
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
-    bounds = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
+    bounds: list[Any] = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
     x = array(xp, a)
-    dtype = np.result_type(x.dtype, *(getattr(b, "dtype", b) for b in bounds if b is not None))
+    dtype = np.result_type(x.dtype, *[getattr(bound, "dtype", bound) for bound in bounds if bound is not None])
     if xp.is_complex(dtype):
         raise TypeError("np.clip: complex numbers have no order here; clip the real and imaginary parts")
-    low, high = (b if b is None else cast(xp, array(xp, b), dtype) for b in bounds)
-    shape = np.broadcast_shapes(x.shape, *(b.shape for b in (low, high) if b is not None))
-    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), low, high))
+    bounds = [cast(xp, array(xp, bound), dtype) if hasattr(bound, "dtype") else bound for bound in bounds]
+    shape = np.broadcast_shapes(x.shape, *[bound.shape for bound in bounds if hasattr(bound, "dtype")])
+    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), *bounds))
 
 
 @implements("round", "around")
@@ -90,7 +90,7 @@ def _i0(xp: Any, x: Any) -> Any:
 
 @implements("where")
 def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
-    mask = truth(xp, condition)
+    mask = nonzero(xp, condition)
     if x is None and y is None:
         return xp.nonzero(mask)
     if x is None or y is None:
@@ -103,7 +103,7 @@ def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
     return xp.where(mask, *[value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values])
 
 
-def truth(xp: Any, x: Any) -> Any:
+def nonzero(xp: Any, x: Any) -> Any:
     """Return a mask of an array: whether elements are not zero."""
     x = array(xp, x)
     return x if x.dtype.kind == "b" else x != 0

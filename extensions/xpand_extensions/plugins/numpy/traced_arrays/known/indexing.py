@@ -7,7 +7,7 @@ import numpy as np
 
 from .._arguments import array, cast, integers, writable
 from .._table import implements
-from .elementwise import truth
+from .elementwise import nonzero
 
 _MODES: Final = ("raise", "wrap", "clip")
 
@@ -21,8 +21,6 @@ def positions_of(xp: Any, name: str, indices: Any, size: int, mode: str) -> Any:
         x = xp.astype(x, xp.int64)
     if x.dtype.kind not in "iu":
         raise TypeError(f"np.{name}: positions must be integers, got the data type {x.dtype}")
-    if mode == "raise" and not x.is_traced and bool(xp.any((x < -size) | (x >= size))):
-        raise IndexError(f"np.{name}: positions are out of bounds for {size} elements; use mode='wrap' or mode='clip'")
     if mode == "wrap" and size:
         return xp.remainder(x, size)
     return xp.clip(x, 0, size - 1) if mode == "clip" and size else x
@@ -119,7 +117,7 @@ def _putmask(xp: Any, a: Any, mask: Any, values: Any) -> None:
 
 
 def _mask_of(xp: Any, name: str, x: Any, mask: Any) -> Any:
-    where = truth(xp, mask)
+    where = nonzero(xp, mask)
     if where.size != x.size:
         raise ValueError(f"np.{name}: the mask must have as many elements as the array, {x.size}, got {where.size}")
     return xp.reshape(where, x.shape)
@@ -137,14 +135,14 @@ def _place(xp: Any, arr: Any, mask: Any, vals: Any) -> None:
 
 
 @implements("copyto")
-def _copyto(xp: Any, dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+def _copyto(xp: Any, dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
     writable("copyto", dst)
     x = array(xp, src)
     is_number = type(src) in (bool, int, float, complex)
     if not np.can_cast(np.result_type(dst.dtype, src) if is_number else x.dtype, dst.dtype, casting):
         raise TypeError(f"np.copyto: an array of {x.dtype} can't be cast to {dst.dtype} by casting={casting!r}")
     x = cast(xp, x, dst.dtype)
-    dst[...] = x if where is True else xp.where(truth(xp, where), x, dst)
+    dst[...] = x if where is True else xp.where(nonzero(xp, where), x, dst)
 
 
 @implements("fill_diagonal")

@@ -5,14 +5,14 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand_extensions import padding
+from xpand_extensions import padding, statistics
 
-from .._arguments import array, array_list, cast, common, constant, integers
+from .._arguments import array, array_list, cast, common, constant, floating, integers
 from .._table import NO_VALUE, implements
 from .shapes import at_least, in_one_axis, in_three_axes, in_two_axes
 
 
-def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
+def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
     """Convert arrays to a data type, by default to their common one."""
     if not arrays:
         raise ValueError(f"np.{name}: at least one array is required, got none")
@@ -27,22 +27,22 @@ def _typed(xp: Any, name: str, arrays: Sequence[Any], dtype: Any, casting: str) 
 
 
 @implements("concatenate")
-def _concatenate(xp: Any, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _concatenate(xp: Any, arrays: Any, axis: int | None = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.concat(_typed(xp, "concatenate", array_list(xp, arrays), dtype, casting), axis=integers(axis))
 
 
 @implements("stack")
-def _stack(xp: Any, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _stack(xp: Any, arrays: Any, axis: int = 0, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.stack(_typed(xp, "stack", array_list(xp, arrays), dtype, casting), axis=integers(axis))
 
 
 @implements("vstack", "row_stack")
-def _vstack(xp: Any, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _vstack(xp: Any, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     return xp.concat(_typed(xp, "vstack", [in_two_axes(xp, x) for x in array_list(xp, tup)], dtype, casting), axis=0)
 
 
 @implements("hstack")
-def _hstack(xp: Any, tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def _hstack(xp: Any, tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Any:
     arrays = _typed(xp, "hstack", [in_one_axis(xp, x) for x in array_list(xp, tup)], dtype, casting)
     return xp.concat(arrays, axis=0 if arrays[0].ndim == 1 else 1)
 
@@ -155,8 +155,9 @@ def _delete(xp: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     x, axis = _along_an_axis(xp, arr, axis)
     size = x.shape[axis]
     if getattr(obj, "is_traced", False) and not obj.shape:  # one position, known only when the program runs
+        position = xp.take(xp.arange(size), xp.reshape(obj, (1,)))  # an error if it is out of bounds
         rest = xp.arange(size - 1)
-        return xp.take(x, rest + (rest >= obj % size), axis=axis)
+        return xp.take(x, rest + (rest >= position), axis=axis)
     rest = np.delete(np.arange(size), obj if isinstance(obj, slice) else constant("np.delete", "obj", obj))
     return xp.take(x, xp.asarray(rest), axis=axis)
 
@@ -184,10 +185,10 @@ def _insert(xp: Any, arr: Any, obj: Any, values: Any, axis: int | None = None) -
 
 def _order_of_inserted(xp: Any, size: int, positions: Any) -> Any:
     """Return, for each element of the result of an insertion, its position in the old elements followed by the new."""
-    if not positions.is_traced and bool(xp.any((positions < -size) | (positions > size))):
-        raise IndexError(f"np.insert: obj must have positions between {-size} and {size}")
+    positions = xp.astype(positions, xp.int64)
     before = xp.where(positions < 0, positions + size, positions)
-    return xp.argsort(xp.concat([xp.arange(size) + 0.5, xp.astype(before, xp.float64)]), stable=True)
+    checked = xp.take(xp.arange(size + 1), xp.where(before < 0, size + 1, before))  # an error if out of bounds
+    return xp.argsort(xp.concat([xp.arange(size) + 0.5, checked * 1.0]), stable=True)
 
 
 # Padding
@@ -264,19 +265,11 @@ def _values(xp: Any, x: Any, values: Any) -> Any:
     return tuple([(pairs[i, 0], pairs[i, 1]) for i in range(x.ndim)])
 
 
-def _median(xp: Any, x: Any, axis: int) -> Any:
-    ordered, half = xp.sort(x, axis=axis), x.shape[axis] // 2
-    middle = xp.take(ordered, xp.asarray([half] if x.shape[axis] % 2 else [half - 1, half]), axis=axis)
-    return xp.mean(middle if xp.is_floating(x.dtype) else xp.astype(middle, xp.float64), axis=axis, keepdims=True)
-
-
 _STATISTICS: Final[dict[str, Any]] = {
     "maximum": lambda xp, x, axis: xp.max(x, axis=axis, keepdims=True),
     "minimum": lambda xp, x, axis: xp.min(x, axis=axis, keepdims=True),
-    "mean": lambda xp, x, axis: xp.mean(
-        x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64), axis=axis, keepdims=True
-    ),
-    "median": _median,
+    "mean": lambda xp, x, axis: xp.mean(floating(xp, x), axis=axis, keepdims=True),
+    "median": lambda xp, x, axis: statistics.median(floating(xp, x), axis=axis, keepdims=True),
 }
 
 
@@ -394,4 +387,5 @@ def _diagonal(xp: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) 
 
 @implements("trace")
 def _trace(xp: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    dtype = None if dtype is None else np.dtype(dtype)
     return xp.sum(_diagonal(xp, a, offset, axis1, axis2), axis=-1, dtype=dtype)

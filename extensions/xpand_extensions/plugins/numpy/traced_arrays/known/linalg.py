@@ -148,7 +148,8 @@ def _svd_of_hermitian(xp: Any, x: Any, compute_uv: bool) -> Any:
     order = xp.argsort(xp.abs(values), axis=-1, stable=False)[..., ::-1]
     values = xp.take_along_axis(values, order, axis=-1)
     vectors = xp.take_along_axis(vectors, order[..., None, :], axis=-1)
-    right = xp.matrix_transpose(vectors * xp.astype(xp.sign(values), vectors.dtype)[..., None, :])
+    signs = xp.astype(xp.where(xp.signbit(values), -1.0, xp.ones_like(values)), vectors.dtype)
+    right = xp.matrix_transpose(vectors * signs[..., None, :])
     return _CLASSES["svd"](vectors, xp.abs(values), xp.conj(right) if xp.is_complex(right.dtype) else right)
 
 
@@ -219,7 +220,7 @@ def _lstsq(xp: Any, a: Any, b: Any, rcond: Any = None) -> Any:
     rtol = None if rcond is None else max(float(rcond), 0.0)
     if rcond is not None and float(rcond) < 0:
         rtol = float(np.finfo(x.dtype).eps)
-    result = linalg.lstsq(x, y, rtol=rtol)
+    result: Any = linalg.lstsq(x, y, rtol=rtol)
     residuals = xp.reshape(result.residuals, (-1,))
     if rows <= columns or (not result.rank.is_traced and int(result.rank) < columns):
         residuals = residuals[:0]
@@ -281,14 +282,20 @@ def _cond(xp: Any, x: Any, p: Any = None) -> Any:
     matrices = xp.where(has_nan[..., None, None], one, x)
     is_singular = xp.linalg.slogdet(matrices)[0] == 0
     inverse = xp.linalg.inv(xp.where(is_singular[..., None, None], one, matrices))
-    product = _norm(xp, x, p, (-2, -1)) * _norm(xp, inverse, p, (-2, -1))
-    return xp.where(is_singular, math.inf, xp.where(has_nan, math.nan, product))
+    norm, other = _norm(xp, x, p, (-2, -1)), _norm(xp, inverse, p, (-2, -1))
+    product = norm * xp.where(xp.isinf(norm) & (other == 0), 1.0, other)
+    return _infinite(xp, xp.where(is_singular, math.inf, xp.where(has_nan, math.nan, product)), has_nan)
 
 
 def _quotient(xp: Any, x: Any, y: Any, has_nan: Any) -> Any:
     """Return quotients of norms without a division by zero, which is infinite."""
     is_zero = (y == 0) & ~has_nan
-    return xp.where(is_zero, math.inf, x / xp.where(is_zero, xp.ones_like(y), y))
+    return _infinite(xp, xp.where(is_zero, math.inf, x / xp.where(is_zero, xp.ones_like(y), y)), has_nan)
+
+
+def _infinite(xp: Any, x: Any, has_nan: Any) -> Any:
+    """Return condition numbers, which as in NumPy are infinite if they are undefined."""
+    return xp.where(xp.isnan(x) & ~has_nan, math.inf, x)
 
 
 @implements("linalg.diagonal")
@@ -298,4 +305,5 @@ def _diagonal(xp: Any, x: Any, *, offset: int = 0) -> Any:
 
 @implements("linalg.trace")
 def _trace(xp: Any, x: Any, *, offset: int = 0, dtype: Any = None) -> Any:
+    dtype = None if dtype is None else np.dtype(dtype)
     return xp.sum(_diagonal(xp, x, offset=offset), axis=-1, dtype=dtype)

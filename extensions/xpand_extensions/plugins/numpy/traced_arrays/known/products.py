@@ -22,7 +22,8 @@ def _contract(xp: Any, a: Any, b: Any, axis: int) -> Any:
 
 @implements("dot")
 def _dot(xp: Any, a: Any, b: Any) -> Any:
-    return _contract(xp, a, b, -2)
+    x, y = common(xp, [array(xp, a), array(xp, b)])
+    return xp.matmul(x, y) if x.ndim and 0 < y.ndim < 3 else _contract(xp, x, y, -2)
 
 
 @implements("inner")
@@ -120,7 +121,7 @@ def _multi_dot(xp: Any, arrays: Any) -> Any:
 
 
 @implements("einsum")
-def _einsum(xp: Any, *operands: Any, out: Any = None, dtype: Any = None, casting: str = "safe") -> Any:
+def _einsum(xp: Any, *operands: Any, out: Any = None, dtype: Any = None, casting: Any = "safe") -> Any:
     if out is not None:
         dtype = np.result_type(out.dtype, *[x.dtype for x in _subscripts(xp, operands)[1]]) if dtype is None else dtype
         return written(out, _einsum(xp, *operands, dtype=dtype, casting=casting), "einsum")
@@ -213,6 +214,6 @@ def _with_equal_sizes(xp: Any, subscripts: str, arrays: list[Any]) -> list[Any]:
 
 @implements("einsum_path")
 def _einsum_path(xp: Any, *operands: Any, optimize: Any = "greedy") -> Any:
-    """The path depends on shapes only."""
-    shapes = [np.broadcast_to(0.0, x.shape) if isinstance(x, TracedArray) else x for x in operands]
+    """Return NumPy's path, which depends on shapes only."""
+    shapes = [np.broadcast_to(0.0, array(xp, x).shape) if isinstance(x, TracedArray) else x for x in operands]
     return np.einsum_path(*shapes, optimize=optimize)

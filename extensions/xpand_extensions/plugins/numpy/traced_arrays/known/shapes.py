@@ -1,4 +1,4 @@
-"""Shapes and the order of elements. What NumPy returns as a view is a view of the traced array."""
+"""Shapes and the order of elements. Views in NumPy are views of traced arrays."""
 
 import math
 from typing import Any, Final
@@ -99,6 +99,8 @@ def _squeeze(xp: Any, a: Any, axis: Any = None) -> Any:
 @implements("expand_dims")
 def _expand_dims(xp: Any, a: Any, axis: Any) -> Any:
     x, positions = array(xp, a), shape_of(axis)
+    if len(positions) == 1:
+        return xp.expand_dims(x, axis=positions[0])
     new = np.lib.array_utils.normalize_axis_tuple(positions, x.ndim + len(positions))
     return x[tuple([None if i in new else slice(None) for i in range(x.ndim + len(positions))])]
 
