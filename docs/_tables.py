@@ -227,7 +227,7 @@ def functions_of_numpy() -> str:
 def _without_options(name: str) -> str:
     """Name the options of NumPy's function that change values and that traced arrays do not have."""
     entry = entry_of(find(name))
-    if entry is None:
+    if entry is None or entry.takes_all or entry.passes_options:
         return ""
     missing = [x for x in entry.defaults if x not in entry.options and x not in (*LAYOUT, "out")]
     return ", ".join(f"`{x}`" for x in missing)
