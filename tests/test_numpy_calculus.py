@@ -284,7 +284,7 @@ def test_other_data_types(call: Call, dtype: type) -> None:
         (lambda x: np.convolve(x, np.ones((2, 2))), "np.convolve: takes arrays with one axis"),
         (lambda x: np.convolve(x, []), "np.convolve: takes arrays with one axis and at least one element"),
         (lambda x: np.vander(np.stack([x, x])), "np.vander: x must have one axis"),
-        (lambda x: np.roots(np.stack([x, x])), "np.roots: p must have one axis"),
+        (lambda x: np.roots(np.stack([x, x])), "coefficients of a polynomial must have one axis"),
         (lambda x: np.polyfit(V[:2], x[:2], 1, cov=True), "np.polyfit: the number of points must exceed"),
         (lambda x: np.polyder(x, -1), "m"),
     ],

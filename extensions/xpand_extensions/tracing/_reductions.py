@@ -218,7 +218,8 @@ def _variance(name: str) -> Method:
             ddof = correction
         x = floating(xp, x, dtype)
         if where is True and mean is None:
-            return written(name, out, getattr(xp, name)(x, axis=axis, correction=float(ddof), keepdims=keepdims))
+            result = getattr(xp, name)(x, axis=axis, correction=float(ddof), keepdims=keepdims)
+            return written(name, out, floating(xp, result, dtype))
         center = _mean(x, axis, keepdims=True, where=where) if mean is None else alike(xp, mean, x)
         # Mask the deviations before they are squared: those of NaN would have NaN as derivatives.
         deviation = _selected(xp, x - center, where, 0)
@@ -228,7 +229,7 @@ def _variance(name: str) -> Method:
             squares = deviation * deviation
         left = _count(xp, x, axis, where, keepdims) - float(ddof)
         result = xp.sum(squares, axis=axis, keepdims=keepdims) / xp.where(left > 0, left, 0.0)
-        return written(name, out, _root(xp, result) if name == "std" else result)
+        return written(name, out, floating(xp, _root(xp, result) if name == "std" else result, dtype))
 
     return reduce
 

@@ -1,6 +1,7 @@
 """Arguments of NumPy's functions, converted for the functions of the standard."""
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, Final
 
 import numpy as np
@@ -78,7 +79,12 @@ def floating(xp: Any, x: Any) -> Any:
 
 def dtype_of(dtype: Any) -> Any:
     """Return a data type of NumPy for a type, a name or a data type; None stays."""
-    return None if dtype is None else np.dtype(dtype)
+    if dtype is None:
+        return None
+    dtype = np.dtype(dtype)
+    if dtype.kind not in _KINDS:
+        raise TypeError(f"traced arrays are arrays of numbers and booleans, not of data type {dtype}")
+    return dtype
 
 
 def values_of(name: str, x: Any, instead: str) -> Any:
@@ -100,8 +106,8 @@ def integers(x: Any) -> Any:
     if x is None or type(x) is int:
         return x
     if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
-        return tuple([int(i.__index__()) for i in x])
-    return int(x.__index__())
+        return tuple([index(i) for i in x])
+    return index(x)
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:

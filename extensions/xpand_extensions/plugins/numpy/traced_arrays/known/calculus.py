@@ -111,7 +111,7 @@ def _convolve(name: str) -> Implementation:
         a, v = common(xp, [_vector(xp, name, x) for x in (a, v)])
         if v.shape[0] > a.shape[0]:
             a, v = v, a
-        return convolution.convolve(a, v, mode=mode)
+        return convolution.convolve(a, v, mode=mode, method="direct")
 
     return compute
 
@@ -132,8 +132,8 @@ def _correlate(xp: Any, a: Any, v: Any, mode: Any = "valid") -> Any:
     a, v = common(xp, [_vector(xp, "correlate", x) for x in (a, v)])
     v = xp.conj(v) if xp.is_complex(v.dtype) else v
     if v.shape[0] > a.shape[0]:
-        return xp.flip(convolution.convolve(v, xp.flip(a), mode=mode))
-    return convolution.convolve(a, xp.flip(v), mode=mode)
+        return xp.flip(convolution.convolve(v, xp.flip(a), mode=mode, method="direct"))
+    return convolution.convolve(a, xp.flip(v), mode=mode, method="direct")
 
 
 @implements("unwrap")

@@ -3,6 +3,7 @@
 NumPy passes a call with `like=x` to the class of `x`, without this argument.
 """
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -154,7 +155,7 @@ def _limits(xp: Any, start: Any, stop: Any, base: Any = 1.0) -> Any:
 
 
 def _number(num: Any) -> int:
-    num = int(num.__index__())
+    num = index(num)
     if num < 0:
         raise ValueError(f"np.linspace: the number of samples must not be negative, got {num}")
     return num

@@ -17,6 +17,10 @@ from .._table import Implementation, implements
 
 def _coefficients(xp: Any, p: Any) -> Any:
     p = array(xp, p)
+    if p.ndim > 1:
+        raise ValueError(
+            f"coefficients of a polynomial must have one axis, got {p.ndim}; `xpand.polynomial` takes more"
+        )
     return p if p.ndim else xp.reshape(p, (1,))
 
 
@@ -85,7 +89,16 @@ def _polyint(xp: Any, p: Any, m: Any = 1, k: Any = None) -> Any:
 
 @implements("polyval")
 def _polyval(xp: Any, p: Any, x: Any) -> Any:
-    return polynomial.polyval(*common(xp, [array(xp, p), array(xp, x)]))
+    p, x = common(xp, [array(xp, p), array(xp, x)])
+    # NumPy's coefficients of several polynomials are along the first axis.
+    return polynomial.polyval(p, x) if p.ndim == 1 else _horner(xp, p, x)
+
+
+def _horner(xp: Any, p: Any, x: Any) -> Any:
+    result = xp.zeros_like(x)
+    for coefficient in xp.unstack(p):
+        result = result * x + coefficient
+    return result
 
 
 @implements("vander")
@@ -115,8 +128,6 @@ def _poly(xp: Any, seq_of_zeros: Any) -> Any:
 @implements("roots")
 def _roots(xp: Any, p: Any) -> Any:
     p = floating(xp, _coefficients(xp, p))
-    if p.ndim != 1:
-        raise ValueError(f"np.roots: p must have one axis, got {p.ndim}")
     zeros = 0
     if is_concrete(p):
         positions = np.flatnonzero(np.asarray(concrete(p, "np.roots")))
