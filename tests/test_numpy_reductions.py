@@ -119,7 +119,7 @@ OF_COMPLEX = [
         ("sum", "prod", "mean", "var", "std", "nansum", "nanmean", "nanvar"),
         *("F(x * C)", "F(x * C, axis=1)", "F(C * x, axis=0, keepdims=True)", "F(x * C, axis=1, where=B)"),
     ),
-    *texts(("var", "std", "nanvar"), "F(x * C, dtype=np.complex128)", "F(x, dtype=complex, where=B)"),
+    *texts(("var", "std", "nanvar"), "F(x * C, dtype=np.complex128)"),
     *texts(("cumsum", "cumprod", "nancumsum"), "F(x * C, axis=1)", "F(x * C)"),
     *texts(("max", "min"), "F(x * C)", "F(x * C, axis=1)", "F(x * C, axis=0, keepdims=True)", "F(x * C, axis=(0, 1))"),
     *texts(("max",), "F(x * C, axis=1, initial=1.0)", "F(x * C, axis=1, initial=1.0, where=B)"),

@@ -23,28 +23,28 @@ def written(name: str, out: Any, result: Any) -> Any:
     Raises:
         TracedError: The array is the library's own, which cannot hold traced values.
     """
-    if isinstance(out, tuple):
-        (out,) = out
-    if out is None:
+    array: Any = out[0] if isinstance(out, tuple) else out
+    is_traced = isinstance(array, TracedArray)
+    if array is None:
         return result
-    if not isinstance(out, TracedArray):
+    if not is_traced:
         raise TracedError(
             f"{name}(…, out=…): the library's own array can't hold values that a transformation traces; make it with "
             "`zeros_like` of a traced array, or omit `out`"
         )
-    if tuple(out.shape) != tuple(result.shape):
+    if tuple(array.shape) != tuple(result.shape):
         raise ValueError(
-            f"{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(out.shape)}"
+            f"{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(array.shape)}"
         )
     xp = result._namespace
-    kinds = [_ORDER.index(str(checks.kind(xp.base, x.dtype))) for x in (result, out)]
+    kinds = [_ORDER.index(str(checks.kind(xp.base, x.dtype))) for x in (result, array)]
     if kinds[0] > kinds[1]:
         raise TypeError(
-            f"{name}: out must have a data type that can hold {result.dtype}, got {out.dtype}; convert the result with "
-            "`astype`"
+            f"{name}: out must have a data type that can hold {result.dtype}, got {array.dtype}; convert the result "
+            "with `astype`"
         )
-    out[...] = result if result.dtype == out.dtype else xp.astype(result, out.dtype)
-    return out
+    array[...] = result if result.dtype == array.dtype else xp.astype(result, array.dtype)
+    return array
 
 
 def flat(x: Any) -> Any:

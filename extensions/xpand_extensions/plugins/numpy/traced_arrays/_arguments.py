@@ -10,6 +10,7 @@ from xpand import is_concrete
 from xpand.extend import describe
 from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
+from xpand_extensions.tracing._reductions import written as write
 
 _KINDS: Final = "biufc"
 """The kinds of data types that traced arrays combine with: booleans and numbers."""
@@ -134,17 +135,7 @@ def written(out: Any, result: Any, name: str) -> Any:
         (out,) = out
     if not isinstance(out, TracedArray):
         raise holds_no_traced(f"np.{name}(…, out=…)")
-    if out.shape != result.shape:
-        raise ValueError(
-            f"np.{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(out.shape)}"
-        )
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"np.{name}: out must have a data type that can hold {result.dtype}, got {out.dtype}; convert the result "
-            "with `astype`"
-        )
-    out[...] = result if result.dtype == out.dtype else result._namespace.astype(result, out.dtype)
-    return out
+    return write(f"np.{name}", out, result)
 
 
 def holds_no_traced(what: str) -> TracedError:

@@ -9,7 +9,7 @@ from xpand_extensions import convolution, interpolation, statistics
 from xpand_extensions.tracing._reductions import flat
 
 from .._arguments import array, common, floating, integers, ndim
-from .._table import NO_VALUE, Implementation, implements
+from .._table import NO_VALUE, Implementation, implements, with_signature
 
 
 @implements("diff")
@@ -36,18 +36,20 @@ def _edge(xp: Any, x: Any, a: Any, axis: int) -> Any:
     return x if x.ndim else xp.broadcast_to(x, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
 
 
-@implements("ediff1d")
-def _ediff1d(xp: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    ary = flat(array(xp, ary))
+def _ediff1d(xp: Any, **options: Any) -> Any:
+    ary = flat(array(xp, options["ary"]))
     parts = [ary[1:] - ary[:-1]]
-    for name, x in (("to_begin", to_begin), ("to_end", to_end)):
-        if x is None:
+    for name, position in (("to_begin", 0), ("to_end", 2)):
+        if options.get(name) is None:
             continue
-        x = flat(array(xp, x))
+        x = flat(array(xp, options[name]))
         if not np.can_cast(x.dtype, ary.dtype, "same_kind"):
             raise TypeError(f"np.ediff1d: {name} must have a data type that {ary.dtype} can hold, got {x.dtype}")
-        parts.insert(0 if name == "to_begin" else len(parts), xp.astype(x, ary.dtype, copy=False))
+        parts.insert(position, xp.astype(x, ary.dtype, copy=False))
     return xp.concat(parts)
+
+
+implements("ediff1d")(with_signature("ediff1d", _ediff1d))
 
 
 @implements("gradient")
