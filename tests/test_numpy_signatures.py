@@ -17,6 +17,22 @@ _VARIADIC: Final = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYW
 
 NOT_MERGED_YET: Final = frozenset(
     [
+        "fft.fft",
+        "fft.ifft",
+        "fft.rfft",
+        "fft.irfft",
+        "fft.hfft",
+        "fft.ihfft",
+        "fft.fftn",
+        "fft.ifftn",
+        "fft.rfftn",
+        "fft.irfftn",
+        "fft.fft2",
+        "fft.ifft2",
+        "fft.rfft2",
+        "fft.irfft2",
+        "fft.fftshift",
+        "fft.ifftshift",
         "angle",
         "append",
         "around",
