@@ -100,6 +100,15 @@ POLYNOMIALS = (
 )
 
 
+POLYNOMIALS += (
+    *("np.polynomial.polynomial.polyval2d(x[:2], x[2:4], V.reshape((2, 3)))", "polyval2d(V, W, x.reshape((3, 2)))"),
+    *("polyval2d(x[0], 2, M)", "polyval2d(V, x, [[1, 2], [3, 4]])", "polyval2d(V, W, x.reshape((1, 2, 3)))"),
+    *("polygrid2d(x[:2], x[2:5], V.reshape((2, 3)))", "polygrid2d(V[:2], W[:4], x.reshape((1, 2, 3)))"),
+    "polygrid2d(x.reshape((2, 3)), W[:2], M)",
+)
+CONSTANTS |= {"polyval2d": np.polynomial.polynomial.polyval2d, "polygrid2d": np.polynomial.polynomial.polygrid2d}
+
+
 @pytest.mark.parametrize("call", calls(CONSTANTS, V, *POLYNOMIALS, tolerance=1e-10))
 def test_polynomials(call: Call) -> None:
     check(call)

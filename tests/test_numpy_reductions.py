@@ -237,6 +237,16 @@ def test_elements_that_are_not_selected_have_no_derivative() -> None:
         assert np.all(np.isfinite(gradient))
 
 
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean", "nanvar"])
+def test_many_narrow_numbers(name: str) -> None:
+    # Some of NumPy's functions overflow here.
+    x = np.tile(np.array([1.0, 2.0, 4.0], dtype=np.float16), 30_000)
+    function = getattr(np, name)
+    result = jit(lambda x: function(x, where=x > 1.0))(x)
+    assert result.dtype == np.float16
+    np.testing.assert_allclose(result, function(x.astype(np.float64), where=x > 1.0), rtol=1e-3)
+
+
 def test_errors() -> None:
     def raises(function: Any, error: type[Exception], match: str) -> None:
         with pytest.raises(error, match=match):

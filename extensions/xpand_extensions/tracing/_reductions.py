@@ -191,11 +191,16 @@ def _mean(
     xp = x._namespace
     x = floating(xp, x, dtype)
     if where is True:
-        result = xp.mean(x, axis=axis, keepdims=keepdims)
-    else:
-        total = xp.sum(_selected(xp, x, where, 0), axis=axis, keepdims=keepdims)
-        result = total / _count(xp, x, axis, where, keepdims)
-    return written("mean", out, result)
+        return written("mean", out, xp.mean(x, axis=axis, keepdims=keepdims))
+    wide = _wide(xp, x)
+    total = xp.sum(_selected(xp, wide, where, 0), axis=axis, keepdims=keepdims)
+    result = total / _count(xp, wide, axis, where, keepdims)
+    return written("mean", out, xp.astype(result, x.dtype, copy=False))
+
+
+def _wide(xp: Any, x: Any) -> Any:
+    """Convert float16 to float32, as NumPy does for sums and counts of a mean."""
+    return xp.astype(x, xp.float32) if x.dtype == getattr(xp, "float16", None) else x
 
 
 def _variance(name: str) -> Method:
@@ -220,6 +225,8 @@ def _variance(name: str) -> Method:
         if where is True and mean is None:
             result = getattr(xp, name)(x, axis=axis, correction=float(ddof), keepdims=keepdims)
             return written(name, out, floating(xp, result, dtype))
+        narrow = x.dtype
+        x = _wide(xp, x)
         center = _mean(x, axis, keepdims=True, where=where) if mean is None else alike(xp, mean, x)
         # Mask the deviations before they are squared: those of NaN would have NaN as derivatives.
         deviation = _selected(xp, x - center, where, 0)
@@ -229,7 +236,9 @@ def _variance(name: str) -> Method:
             squares = deviation * deviation
         left = _count(xp, x, axis, where, keepdims) - float(ddof)
         result = xp.sum(squares, axis=axis, keepdims=keepdims) / xp.where(left > 0, left, 0.0)
-        return written(name, out, floating(xp, _root(xp, result) if name == "std" else result, dtype))
+        result = _root(xp, result) if name == "std" else result
+        dtype = narrow if dtype is None and x.dtype != narrow else dtype
+        return written(name, out, floating(xp, result, dtype))
 
     return reduce
 

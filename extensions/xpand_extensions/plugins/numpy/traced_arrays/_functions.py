@@ -38,7 +38,14 @@ def entry_of(func: Any) -> Entry | None:
 
 def functions_of_numpy() -> dict[str, bool]:
     """Return the names of all functions that NumPy passes to `__array_function__`, and whether there is an entry."""
-    for module in ("char", "fft", "lib.recfunctions", "linalg", "strings"):  # NumPy lists what is imported
+    for module in (
+        "char",
+        "fft",
+        "lib.recfunctions",
+        "linalg",
+        "polynomial",
+        "strings",
+    ):  # NumPy lists what is imported
         import_module(f"numpy.{module}")
     # NumPy also lists internal functions that the public ones call for `like=`.
     names = {full_name(f): f for f in np.testing.overrides.get_overridable_numpy_array_functions()}

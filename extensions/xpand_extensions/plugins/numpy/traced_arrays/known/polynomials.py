@@ -96,9 +96,35 @@ def _polyval(xp: Any, p: Any, x: Any) -> Any:
 
 def _horner(xp: Any, p: Any, x: Any) -> Any:
     result = xp.zeros_like(x)
-    for coefficient in xp.unstack(p):
+    for coefficient in p if isinstance(p, list) else xp.unstack(p):
         result = result * x + coefficient
     return result
+
+
+# Polynomials of two variables, the lowest power first
+
+
+def _of_two_variables(xp: Any, x: Any, y: Any, c: Any, axes: int) -> Any:
+    """Evaluate polynomials at points with a number of axes; the first two axes of `c` are for the powers."""
+    c = xp.reshape(c, tuple(c.shape) + (1,) * axes)
+    columns = [[c[i, j, ...] for i in range(c.shape[0])] for j in range(c.shape[1])]
+    return _horner(xp, [_horner(xp, column[::-1], x) for column in columns[::-1]], y)
+
+
+@implements("polynomial.polynomial.polyval2d")
+def _polyval2d(xp: Any, x: Any, y: Any, c: Any) -> Any:
+    x, y, c = common(xp, [array(xp, part) + 0.0 for part in (x, y, c)])
+    if x.shape != y.shape:
+        raise ValueError(
+            f"np.polynomial.polynomial.polyval2d: x and y must have one shape, got {x.shape} and {y.shape}"
+        )
+    return _of_two_variables(xp, x, y, c, x.ndim)
+
+
+@implements("polynomial.polynomial.polygrid2d")
+def _polygrid2d(xp: Any, x: Any, y: Any, c: Any) -> Any:
+    x, y, c = common(xp, [array(xp, part) + 0.0 for part in (x, y, c)])
+    return _of_two_variables(xp, xp.reshape(x, tuple(x.shape) + (1,) * y.ndim), y, c, x.ndim + y.ndim)
 
 
 @implements("vander")
