@@ -61,14 +61,19 @@ def alike(xp: Any, values: Any, like: Any, dtype: Any = None) -> Any:
 
 def number(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert booleans to integers, which NumPy does for sums."""
-    return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
+    return xp.astype(x, xp.int64) if is_bool(xp, x) else x
+
+
+def is_bool(xp: Any, x: Any) -> bool:
+    """Return whether an array has booleans. The namespace remembers floating-point types, so ask for them first."""
+    return not xp.is_floating(x.dtype) and bool(xp.isdtype(x.dtype, "bool"))
 
 
 def floating(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert to a data type. By default, convert booleans and integers to float64."""
-    if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
-        dtype = xp.float64
-    return x if dtype is None else xp.astype(x, dtype, copy=False)
+    if dtype is None:
+        return x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64)
+    return xp.astype(x, dtype, copy=False)
 
 
 def _selected(xp: Any, x: Any, where: Any, fill: Any) -> Any:
@@ -142,7 +147,7 @@ def _extreme(name: str) -> Method:
 def _greatest(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the maximum or minimum. The standard has them for real numbers only."""
     xp = x._namespace
-    if xp.isdtype(x.dtype, "bool"):
+    if is_bool(xp, x):
         return (xp.any if name == "max" else xp.all)(x, axis=axis, keepdims=keepdims)
     if not xp.is_complex(x.dtype):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
@@ -157,7 +162,7 @@ def _greatest(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
 def _position(name: str) -> Method:
     def reduce(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False) -> Any:
         xp = x._namespace
-        if xp.isdtype(x.dtype, "bool"):
+        if is_bool(xp, x):
             x = xp.astype(x, xp.uint8)
         elif xp.is_complex(x.dtype):
             x = _second_key(xp, x, axis, name)
