@@ -9,6 +9,7 @@ import pytest
 from tests.numpy_calls import Call, assert_same, calls, check, check_values
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
+from xpand_extensions.plugins.numpy.traced_arrays._functions import functions_of_numpy
 
 V = np.array([0.31, 1.2, 0.73, 2.1, 1.5, 0.9])
 W = np.array([0.5, -1.0, 2.0, 1.5, 0.7, -0.3])
@@ -100,13 +101,17 @@ POLYNOMIALS = (
 )
 
 
-POLYNOMIALS += (
+OF_TWO_VARIABLES = (
     *("np.polynomial.polynomial.polyval2d(x[:2], x[2:4], V.reshape((2, 3)))", "polyval2d(V, W, x.reshape((3, 2)))"),
     *("polyval2d(x[0], 2, M)", "polyval2d(V, x, [[1, 2], [3, 4]])", "polyval2d(V, W, x.reshape((1, 2, 3)))"),
     *("polygrid2d(x[:2], x[2:5], V.reshape((2, 3)))", "polygrid2d(V[:2], W[:4], x.reshape((1, 2, 3)))"),
     "polygrid2d(x.reshape((2, 3)), W[:2], M)",
 )
 CONSTANTS |= {"polyval2d": np.polynomial.polynomial.polyval2d, "polygrid2d": np.polynomial.polynomial.polygrid2d}
+
+
+if "polynomial.polynomial.polyval2d" in functions_of_numpy():  # since NumPy 2.4
+    POLYNOMIALS += OF_TWO_VARIABLES
 
 
 @pytest.mark.parametrize("call", calls(CONSTANTS, V, *POLYNOMIALS, tolerance=1e-10))

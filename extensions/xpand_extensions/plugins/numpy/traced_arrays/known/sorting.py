@@ -165,6 +165,11 @@ def _isin(
     return xp.isin(element, flat(test_elements), invert=bool(invert))
 
 
+@implements("in1d")  # before NumPy 2.4
+def _in1d(xp: Any, ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+    return _isin(xp, flat(array(xp, ar1)), ar2, invert=invert)
+
+
 def _both(xp: Any, name: str, ar1: Any, ar2: Any) -> list[Any]:
     arrays = common(xp, [array(xp, ar1), array(xp, ar2)])
     for x in arrays:
