@@ -18,7 +18,11 @@ import numpy
 
 import xpand
 import xpand_extensions
-from xpand_extensions.plugins.numpy.traced_arrays._functions import LAYOUT, entry_of
+from xpand_extensions.plugins.numpy.traced_arrays._functions import (
+    LAYOUT,
+    entry_of,
+    functions_of_numpy as verdicts_of_numpy,
+)
 from xpand_extensions.plugins.numpy.traced_arrays._table import find
 from xpand_extensions.plugins.numpy.traced_arrays.known import reasons
 from xpand_extensions.plugins.numpy.traced_arrays.known.ufuncs import UFUNCS
@@ -211,13 +215,13 @@ def coverage(path: Path) -> str:
 
 def functions_of_numpy() -> str:
     """List NumPy's functions, with a verdict for traced arrays."""
-    verdicts = reasons.functions_of_numpy()
+    verdicts = verdicts_of_numpy()
     ufuncs = {name: getattr(numpy, name) for name in dir(numpy) if isinstance(getattr(numpy, name), numpy.ufunc)}
     verdicts |= {name: ufunc in UFUNCS for name, ufunc in ufuncs.items()}
     rows = [
         [f"`numpy.{name}`", "yes" if is_known else f"no: {reasons.reason_of(name)}", _without_options(name)]
         for name, is_known in sorted(verdicts.items())
-        if not name.startswith("lib.recfunctions.")
+        if not name.startswith(("char.", "lib.recfunctions.", "strings."))
     ]
     known = sum(verdict == "yes" for _, verdict, _ in rows)
     entries = table(["function", "traced arrays", "options that must have their defaults"], rows)
@@ -227,7 +231,7 @@ def functions_of_numpy() -> str:
 def _without_options(name: str) -> str:
     """Name the options of NumPy's function that change values and that traced arrays do not have."""
     entry = entry_of(find(name))
-    if entry is None:
+    if entry is None or entry.takes_all or entry.passes_options:
         return ""
     missing = [x for x in entry.defaults if x not in entry.options and x not in (*LAYOUT, "out")]
     return ", ".join(f"`{x}`" for x in missing)

@@ -28,105 +28,38 @@ CONSTANTS = {
 }
 
 LIKE = (
-    *(
-        "np.zeros(3, like=x) + x[0]",
-        "np.ones((2, 3), like=x) * x",
-        "np.full((2, 3), x[0, 0], like=x)",
-        "np.zeros((), like=x)",
-    ),
-    *(
-        "np.full(3, 2, like=x)",
-        "np.full((2,), 2.5, np.float32, like=x)",
-        "np.zeros((2, 2), dtype=int, like=x)",
-        "np.ones(2, bool, like=x)",
-    ),
-    *(
-        "np.array([x[0], x[1] * 2], like=x)",
-        "np.array([x[0, 0], 2.0, 3], like=x)",
-        "np.array(x, like=x)",
-        "np.array(2.0, like=x)",
-    ),
+    *("np.zeros(3, like=x) + x[0]", "np.ones((2, 3), like=x) * x", "np.full((2, 3), x[0, 0], like=x)"),
+    *("np.zeros((), like=x)", "np.full(3, 2, like=x)", "np.full((2,), 2.5, np.float32, like=x)"),
+    *("np.zeros((2, 2), dtype=int, like=x)", "np.ones(2, bool, like=x)", "np.array([x[0], x[1] * 2], like=x)"),
+    *("np.array([x[0, 0], 2.0, 3], like=x)", "np.array(x, like=x)", "np.array(2.0, like=x)"),
     *("np.array([[x[0, 0], 1], [2, x[1, 1]]], like=x)", "np.array(x[0], ndmin=3, like=x)", "np.array([1, 2], like=x)"),
-    *(
-        "np.array(x, dtype=np.complex128, like=x)",
-        "np.asarray([x[0], [1, 2, 3]], like=x)",
-        "np.asarray((x, x), float, like=x)",
-    ),
-    *(
-        "np.asanyarray([x[0, 0], x[1, 0]], like=x)",
-        "np.ascontiguousarray([x[0], x[1]], like=x)",
-        "np.ascontiguousarray(x[0, 0], like=x)",
-    ),
-    *(
-        "np.asfortranarray([x[0], x[1]], like=x)",
-        "np.asfortranarray(x, dtype=float, like=x)",
-        "np.require(x, float, 'C', like=x)",
-    ),
-    *(
-        "np.arange(3, like=x) * x",
-        "np.arange(1, 7, 2, like=x)",
-        "np.arange(0.0, 1.0, 0.25, like=x)",
-        "np.arange(3, dtype=np.float32, like=x)",
-    ),
-    *(
-        "np.eye(3, like=x) @ x[0]",
-        "np.eye(2, 3, k=1, like=x)",
-        "np.eye(2, dtype=int, like=x)",
-        "np.identity(3, like=x)",
-    ),
+    *("np.array(x, dtype=np.complex128, like=x)", "np.asarray([x[0], [1, 2, 3]], like=x)"),
+    *("np.asarray((x, x), float, like=x)", "np.asanyarray([x[0, 0], x[1, 0]], like=x)"),
+    *("np.ascontiguousarray([x[0], x[1]], like=x)", "np.ascontiguousarray(x[0, 0], like=x)"),
+    *("np.asfortranarray([x[0], x[1]], like=x)", "np.asfortranarray(x, dtype=float, like=x)"),
+    *("np.require(x, float, 'C', like=x)", "np.arange(3, like=x) * x", "np.arange(1, 7, 2, like=x)"),
+    *("np.arange(0.0, 1.0, 0.25, like=x)", "np.arange(3, dtype=np.float32, like=x)", "np.eye(3, like=x) @ x[0]"),
+    *("np.eye(2, 3, k=1, like=x)", "np.eye(2, dtype=int, like=x)", "np.identity(3, like=x)"),
     *("np.identity(2, dtype=np.float32, like=x)", "np.tri(3, like=x)", "np.tri(2, 3, k=1, dtype=int, like=x)"),
-    *(
-        "np.fromfunction(lambda i, j: i + 2 * j, (2, 3), like=x) * x",
-        "np.fromfunction(lambda i, k: i * k, (3,), dtype=int, k=2, like=x)",
-    ),
+    "np.fromfunction(lambda i, j: i + 2 * j, (2, 3), like=x) * x",
+    "np.fromfunction(lambda i, k: i * k, (3,), dtype=int, k=2, like=x)",
     *("np.fromiter([1.0, 2.0, 3.0], float, like=x) * x", "np.frombuffer(b'12345678', dtype=np.int32, like=x)"),
-    *(
-        "np.fromstring('1 2 3', sep=' ', like=x)",
-        "np.loadtxt(['1 2', '3 4'], like=x)",
-        "np.genfromtxt(['1 2', '3 4'], like=x)",
-    ),
-    *(
-        "np.zeros_like(x)",
-        "np.ones_like(x, dtype=int)",
-        "np.full_like(x, 2.0)",
-        "np.full_like(x[0], x[0, 0])",
-        "np.empty_like(x) * 0",
-    ),
-    *(
-        "np.zeros_like(x, shape=(2, 2))",
-        "np.ones_like(x, shape=4)",
-        "np.full_like(x, 3, dtype=np.int8, shape=(1, 2))",
-        "np.full_like(x, [1, 2, 3])",
-    ),
-    *(
-        "np.empty_like(x, shape=(0,))",
-        "np.empty_like(x, np.float32, shape=(2,)) * 0",
-        "np.empty(2, like=x) * 0",
-        "np.zeros_like(x > 1)",
-    ),
+    *("np.fromstring('1 2 3', sep=' ', like=x)", "np.loadtxt(['1 2', '3 4'], like=x)"),
+    *("np.genfromtxt(['1 2', '3 4'], like=x)", "np.zeros_like(x)", "np.ones_like(x, dtype=int)"),
+    *("np.full_like(x, 2.0)", "np.full_like(x[0], x[0, 0])", "np.empty_like(x) * 0", "np.zeros_like(x, shape=(2, 2))"),
+    *("np.ones_like(x, shape=4)", "np.full_like(x, 3, dtype=np.int8, shape=(1, 2))", "np.full_like(x, [1, 2, 3])"),
+    *("np.empty_like(x, shape=(0,))", "np.empty_like(x, np.float32, shape=(2,)) * 0", "np.empty(2, like=x) * 0"),
+    "np.zeros_like(x > 1)",
 )
 LIMITS = (
     *("np.linspace(x[0], x[1], 5)", "np.linspace(x[0], x[1], 3, endpoint=False)", "np.linspace(0.0, x, 3, axis=-1)"),
-    *(
-        "np.linspace(x[0], 2.0, 4, retstep=True)",
-        "np.linspace(x[0, 0], 3, 4)",
-        "np.linspace(x[0], [1, 2, 3], 1)",
-        "np.linspace(x[0], x[1], 0)",
-    ),
-    *("np.linspace(x[0], x[1], 5, axis=1)", "np.linspace(x[0, 0] * 9, 7.3, 5, dtype=int)", "np.linspace(x[0], 1j, 4)"),
-    *(
-        "np.logspace(x[0], x[1], 4)",
-        "np.logspace(x[0, 0], 2, 3, base=2.0)",
-        "np.logspace(0, x, 3, base=x + 1)",
-        "np.logspace(0.0, 1, 4, False, x[0], axis=1)",
-    ),
-    *(
-        "np.logspace(x[0], x[1], 4, axis=-1)",
-        "np.geomspace(x[0], x[1], 4)",
-        "np.geomspace(x[0, 0], 9, 3, endpoint=False)",
-        "np.geomspace(-x, -2.0 * x, 4, axis=1)",
-    ),
-    *("np.geomspace(x[0] * 1j, 2.0 + 1j, 4)", "np.geomspace(1, x[0], 3)"),
+    *("np.linspace(x[0], 2.0, 4, retstep=True)", "np.linspace(x[0, 0], 3, 4)", "np.linspace(x[0], [1, 2, 3], 1)"),
+    *("np.linspace(x[0], x[1], 0)", "np.linspace(x[0], x[1], 5, axis=1)"),
+    *("np.linspace(x[0, 0] * 9, 7.3, 5, dtype=int)", "np.linspace(x[0], 1j, 4)", "np.logspace(x[0], x[1], 4)"),
+    *("np.logspace(x[0, 0], 2, 3, base=2.0)", "np.logspace(0, x, 3, base=x + 1)"),
+    *("np.logspace(0.0, 1, 4, False, x[0], axis=1)", "np.logspace(x[0], x[1], 4, axis=-1)"),
+    *("np.geomspace(x[0], x[1], 4)", "np.geomspace(x[0, 0], 9, 3, endpoint=False)"),
+    *("np.geomspace(-x, -2.0 * x, 4, axis=1)", "np.geomspace(x[0] * 1j, 2.0 + 1j, 4)", "np.geomspace(1, x[0], 3)"),
 )
 
 
@@ -165,127 +98,47 @@ def test_created_arrays_are_written_to() -> None:
 
 
 CHOICES = (
-    *(
-        "np.select([x < 0.5, x < 1.3], [x**2, x**3], 7.0)",
-        "np.select([x < 0.5, B.reshape((2, 3))], [x, 1.0])",
-        "np.select([x > 1], [1])",
-    ),
-    *(
-        "np.select([x[0] > 1, x > 1], [x, x[0] * 2], default=x[1])",
-        "np.select([x > 1], [2], 1j)",
-        "np.select([x > 1, x > 2], [1, 2])",
-    ),
-    *("np.choose(I[:, :] % 2, [x, x**2])", "np.choose(I, [x, x**2, 1.0])", "np.choose(I + 1, [x, x**2], mode='wrap')"),
-    *(
-        "np.choose(I - 1, (x, x**2), mode='clip')",
-        "np.choose((x > 1).astype(int), [x[0], 2.0 * x])",
-        "np.choose(1, [x, 2 * x])",
-    ),
-    *("np.choose(I % 2, np.stack([x, x**2]))", "np.choose(I % 2, [x, x**2], out=np.zeros_like(x))"),
-    *(
-        "np.piecewise(x, [x < 1, x >= 1], [lambda q: q**2, 5.0])",
-        "np.piecewise(x, [x < 0.8], [lambda q: q**2, lambda q: np.sin(q)])",
-    ),
-    *(
-        "np.piecewise(x[0], x[0] > 1, [lambda q: q * 2])",
-        "np.piecewise(x, [B.reshape((2, 3))], [lambda q, a, b: a * q + b, 1], 2.0, b=x[0, 0])",
-    ),
-    *(
-        "np.piecewise(x[0, 0], x[0, 0] < 1, [lambda q: q**2, 2.0])",
-        "np.piecewise(x, [x < 0, x > 9], [1.0, 2.0, np.exp])",
-    ),
-    *(
-        "np.piecewise(x[0], [[True, False, True], [False, True, False]], [np.sin, np.cos])",
-        "np.piecewise(x, [x < 0], [np.log])",
-    ),
-    *(
-        "np.apply_along_axis(lambda q: q.sum(), 0, x)",
-        "np.apply_along_axis(lambda q: q**2, 1, x)",
-        "np.apply_along_axis(np.sort, -1, x)",
-    ),
-    *(
-        "np.apply_along_axis(lambda q, p, s=1: np.stack([q[:2], q[1:] ** p]) * s, 1, x, 2, s=3)",
-        "np.apply_along_axis(np.mean, 0, x[0])",
-    ),
-    *("np.apply_along_axis(lambda q: np.stack([q, q**2]), 0, x)", "np.apply_along_axis(lambda q: 1, 0, x) + x[0]"),
-    *(
-        "np.apply_over_axes(np.sum, x, [0, 1])",
-        "np.apply_over_axes(np.mean, x, 1)",
-        "np.apply_over_axes(np.cumsum, x, (0, -1))",
-    ),
+    *("np.select([x < 0.5, x < 1.3], [x**2, x**3], 7.0)", "np.select([x < 0.5, B.reshape((2, 3))], [x, 1.0])"),
+    *("np.select([x > 1], [1])", "np.select([x[0] > 1, x > 1], [x, x[0] * 2], default=x[1])"),
+    *("np.select([x > 1], [2], 1j)", "np.select([x > 1, x > 2], [1, 2])", "np.choose(I[:, :] % 2, [x, x**2])"),
+    *("np.choose(I, [x, x**2, 1.0])", "np.choose(I + 1, [x, x**2], mode='wrap')"),
+    *("np.choose(I - 1, (x, x**2), mode='clip')", "np.choose((x > 1).astype(int), [x[0], 2.0 * x])"),
+    *("np.choose(1, [x, 2 * x])", "np.choose(I % 2, np.stack([x, x**2]))"),
+    *("np.choose(I % 2, [x, x**2], out=np.zeros_like(x))", "np.piecewise(x, [x < 1, x >= 1], [lambda q: q**2, 5.0])"),
+    "np.piecewise(x, [x < 0.8], [lambda q: q**2, lambda q: np.sin(q)])",
+    "np.piecewise(x[0], x[0] > 1, [lambda q: q * 2])",
+    "np.piecewise(x, [B.reshape((2, 3))], [lambda q, a, b: a * q + b, 1], 2.0, b=x[0, 0])",
+    "np.piecewise(x[0, 0], x[0, 0] < 1, [lambda q: q**2, 2.0])",
+    "np.piecewise(x, [x < 0, x > 9], [1.0, 2.0, np.exp])",
+    "np.piecewise(x[0], [[True, False, True], [False, True, False]], [np.sin, np.cos])",
+    *("np.piecewise(x, [x < 0], [np.log])", "np.apply_along_axis(lambda q: q.sum(), 0, x)"),
+    *("np.apply_along_axis(lambda q: q**2, 1, x)", "np.apply_along_axis(np.sort, -1, x)"),
+    "np.apply_along_axis(lambda q, p, s=1: np.stack([q[:2], q[1:] ** p]) * s, 1, x, 2, s=3)",
+    *("np.apply_along_axis(np.mean, 0, x[0])", "np.apply_along_axis(lambda q: np.stack([q, q**2]), 0, x)"),
+    *("np.apply_along_axis(lambda q: 1, 0, x) + x[0]", "np.apply_over_axes(np.sum, x, [0, 1])"),
+    *("np.apply_over_axes(np.mean, x, 1)", "np.apply_over_axes(np.cumsum, x, (0, -1))"),
 )
 COMPARED = (
-    *(
-        "np.isclose(x, x + 1e-9)",
-        "np.isclose(x, 1.2)",
-        "np.isclose([1, 2, 3], x, rtol=0.1)",
-        "np.isclose(x, x + odd, equal_nan=True)",
-    ),
-    *(
-        "np.isclose(x, X[0], atol=np.full(3, 0.1))",
-        "np.isclose(x + odd, odd)",
-        "np.isclose(x > 1, True)",
-        "np.isclose(x, x * 1j)",
-    ),
-    *(
-        "np.isclose(x + odd, x + odd, 0, np.array(0.1), True)",
-        "np.iscomplex(x)",
-        "np.isreal(x)",
-        "np.iscomplex(x * C.reshape((2, 3)))",
-    ),
-    *(
-        "np.isreal(x * C.reshape((2, 3)))",
-        "np.iscomplexobj(x)",
-        "np.isrealobj(x * 1j)",
-        "np.isposinf(x + odd)",
-        "np.isneginf(x + odd)",
-    ),
-    *(
-        "np.isposinf(x > 1)",
-        "np.nan_to_num(x)",
-        "np.nan_to_num(x + odd)",
-        "np.nan_to_num(x + odd, nan=x[0, 0], posinf=1.0, neginf=2)",
-    ),
-    *(
-        "np.nan_to_num(x + odd_complex)",
-        "np.nan_to_num(x * 1.0, copy=False)",
-        "np.nan_to_num(x + odd, False, 1.0)",
-        "np.real_if_close(x)",
-    ),
-    *(
-        "np.ones(1, np.result_type(x, 1j), like=x)",
-        "np.ones(1, np.result_type(x, np.float32, 2), like=x)",
-        "np.can_cast(np.float32, x.dtype)",
-        "np.can_cast(int, x.dtype)",
-    ),
-    *(
-        "np.ones(1, np.common_type(x), like=x)",
-        "np.ones(1, np.common_type(x, C), like=x)",
-        "np.ones(1, np.min_scalar_type(x), like=x)",
-    ),
-    *(
-        "np.tril_indices_from(x)",
-        "np.triu_indices_from(x, k=1)",
-        "np.diag_indices_from(x[:2, :2])",
-        "np.unravel_index((x * 2.1).astype(int), (3, 4))",
-    ),
-    *(
-        "np.ravel_multi_index(((x > 1).astype(int), I), (2, 3))",
-        "np.ravel_multi_index(((x > 1).astype(int), I), (2, 3), order='F')",
-    ),
-    *(
-        "np.ravel_multi_index(((x * 2.1).astype(int), I - 1), (3, 2), mode=('clip', 'wrap'))",
-        "np.unravel_index((x * 2.1).astype(int), (3, 4), order='F')",
-    ),
-    *(
-        "np.packbits(x > 1)",
-        "np.packbits(x > 1, axis=1, bitorder='little')",
-        "np.unpackbits((x * 9).astype(np.uint8), axis=0)",
-    ),
-    *(
-        "np.unpackbits((x * 9).astype(np.uint8), count=-3, bitorder='little')",
-        "np.unpackbits((x * 9).astype(np.uint8), 1, 5)",
-    ),
+    *("np.isclose(x, x + 1e-9)", "np.isclose(x, 1.2)", "np.isclose([1, 2, 3], x, rtol=0.1)"),
+    *("np.isclose(x, x + odd, equal_nan=True)", "np.isclose(x, X[0], atol=np.full(3, 0.1))"),
+    *("np.isclose(x + odd, odd)", "np.isclose(x > 1, True)", "np.isclose(x, x * 1j)"),
+    *("np.isclose(x + odd, x + odd, 0, np.array(0.1), True)", "np.iscomplex(x)", "np.isreal(x)"),
+    *("np.iscomplex(x * C.reshape((2, 3)))", "np.isreal(x * C.reshape((2, 3)))", "np.iscomplexobj(x)"),
+    *("np.isrealobj(x * 1j)", "np.isposinf(x + odd)", "np.isneginf(x + odd)", "np.isposinf(x > 1)", "np.nan_to_num(x)"),
+    *("np.nan_to_num(x + odd)", "np.nan_to_num(x + odd, nan=x[0, 0], posinf=1.0, neginf=2)"),
+    *("np.nan_to_num(x + odd_complex)", "np.nan_to_num(x * 1.0, copy=False)", "np.nan_to_num(x + odd, False, 1.0)"),
+    *("np.real_if_close(x)", "np.ones(1, np.result_type(x, 1j), like=x)"),
+    *("np.ones(1, np.result_type(x, np.float32, 2), like=x)", "np.can_cast(np.float32, x.dtype)"),
+    *("np.can_cast(int, x.dtype)", "np.ones(1, np.common_type(x), like=x)", "np.ones(1, np.common_type(x, C), like=x)"),
+    *("np.ones(1, np.min_scalar_type(x), like=x)", "np.tril_indices_from(x)", "np.triu_indices_from(x, k=1)"),
+    *("np.diag_indices_from(x[:2, :2])", "np.unravel_index((x * 2.1).astype(int), (3, 4))"),
+    "np.ravel_multi_index(((x > 1).astype(int), I), (2, 3))",
+    "np.ravel_multi_index(((x > 1).astype(int), I), (2, 3), order='F')",
+    "np.ravel_multi_index(((x * 2.1).astype(int), I - 1), (3, 2), mode=('clip', 'wrap'))",
+    *("np.unravel_index((x * 2.1).astype(int), (3, 4), order='F')", "np.packbits(x > 1)"),
+    *("np.packbits(x > 1, axis=1, bitorder='little')", "np.unpackbits((x * 9).astype(np.uint8), axis=0)"),
+    "np.unpackbits((x * 9).astype(np.uint8), count=-3, bitorder='little')",
+    "np.unpackbits((x * 9).astype(np.uint8), 1, 5)",
 )
 
 
@@ -324,9 +177,13 @@ def test_comparisons_of_shapes_need_no_values() -> None:
 def test_shared_memory() -> None:
     def function(x: Any) -> Any:
         y = x * 1.0
-        assert np.may_share_memory(y, y) and np.shares_memory(y, y)
-        assert np.may_share_memory(y, y[:1]) and np.may_share_memory(y[1:], y[:1])
-        assert not np.may_share_memory(x, y) and not np.shares_memory(x[0], y) and not np.may_share_memory(X, y)
+        assert np.may_share_memory(y, y)
+        assert np.shares_memory(y, y)
+        assert np.may_share_memory(y, y[:1])
+        assert np.may_share_memory(y[1:], y[:1])
+        assert not np.may_share_memory(x, y)
+        assert not np.shares_memory(x[0], y)
+        assert not np.may_share_memory(X, y)
         with pytest.raises(TypeError, match="use `np.may_share_memory`"):
             np.shares_memory(y, y[:1])
         return y
@@ -356,27 +213,11 @@ def test_texts() -> None:
 
 OTHERS = [np.array([[3, 0, -2], [5, 5, 1]]), X > 1, X.astype(np.float32), X + 1j, np.zeros((0, 3)), np.array(2.5)]
 OF_OTHERS = (
-    *(
-        "np.zeros_like(x)",
-        "np.ones_like(x)",
-        "np.full_like(x, 2)",
-        "np.linspace(x, 2, 3)",
-        "np.logspace(x, 1, 3)",
-        "np.isclose(x, x)",
-    ),
-    *(
-        "np.iscomplex(x)",
-        "np.isreal(x)",
-        "np.nan_to_num(x)",
-        "np.select([x == x], [x], 0)",
-        "np.select([x == x], [x], 0.5)",
-    ),
-    *(
-        "np.piecewise(x, [x == x], [lambda q: q * 3])",
-        "np.array(x, ndmin=3, like=x)",
-        "np.ascontiguousarray(x, like=x)",
-    ),
-    *("np.ones(1, np.result_type(x, np.float32), like=x)", "np.choose(0, [x, x])", "np.array([x, x], like=x)"),
+    *("np.zeros_like(x)", "np.ones_like(x)", "np.full_like(x, 2)", "np.linspace(x, 2, 3)", "np.logspace(x, 1, 3)"),
+    *("np.isclose(x, x)", "np.iscomplex(x)", "np.isreal(x)", "np.nan_to_num(x)", "np.select([x == x], [x], 0)"),
+    *("np.select([x == x], [x], 0.5)", "np.piecewise(x, [x == x], [lambda q: q * 3])", "np.array(x, ndmin=3, like=x)"),
+    *("np.ascontiguousarray(x, like=x)", "np.ones(1, np.result_type(x, np.float32), like=x)", "np.choose(0, [x, x])"),
+    "np.array([x, x], like=x)",
 )
 
 

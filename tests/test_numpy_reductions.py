@@ -1,5 +1,8 @@
 """NumPy's reductions and cumulative functions of traced arrays, against NumPy's own."""
 
+import inspect
+import itertools
+import warnings
 from typing import Any
 
 import numpy as np
@@ -116,6 +119,7 @@ OF_COMPLEX = [
         ("sum", "prod", "mean", "var", "std", "nansum", "nanmean", "nanvar"),
         *("F(x * C)", "F(x * C, axis=1)", "F(C * x, axis=0, keepdims=True)", "F(x * C, axis=1, where=B)"),
     ),
+    *texts(("var", "std", "nanvar"), "F(x * C, dtype=np.complex128)"),
     *texts(("cumsum", "cumprod", "nancumsum"), "F(x * C, axis=1)", "F(x * C)"),
     *texts(("max", "min"), "F(x * C)", "F(x * C, axis=1)", "F(x * C, axis=0, keepdims=True)", "F(x * C, axis=(0, 1))"),
     *texts(("max",), "F(x * C, axis=1, initial=1.0)", "F(x * C, axis=1, initial=1.0, where=B)"),
@@ -130,6 +134,11 @@ def test_reductions_of_complex_numbers(call: Call) -> None:
 
 
 ALL = (*REDUCTIONS, "ptp", "any", "all", "argmax", "argmin", "cumsum", "cumprod", "count_nonzero", *NAN)
+EXTREMES = ("max", "min", "nanmax", "nanmin")
+BY_OPTION = {
+    option: [name for name in ALL if option in inspect.signature(getattr(np, name)).parameters]
+    for option in ("initial", "where", "dtype")
+}
 OTHERS = {
     "integers": np.array([[3, 0, -2], [5, 5, 1]]),
     "int8": np.array([[3, 0, -2], [5, 5, 1]], dtype=np.int8),
@@ -176,6 +185,30 @@ def test_other_data_types(kind: str, name: str) -> None:
         check_values(Call(name, function, x, {}, tolerance))
 
 
+@pytest.mark.parametrize("name", [*REDUCTIONS, "any", "all", *NAN, "count_nonzero", "ptp", "argmax", "argmin"])
+@pytest.mark.parametrize("seed", range(12))
+def test_random_options(seed: int, name: str) -> None:
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 4, size=rng.integers(0, 4)))
+    x = rng.integers(-3, 4, size=shape).astype(rng.choice(["float64", "int16", "float32", "bool"]))
+    if x.dtype == bool and name == "ptp":
+        return
+    takes_one_axis = name in ("argmax", "argmin")
+    axes = [None, *range(-len(shape), len(shape))]
+    if not takes_one_axis:
+        axes += [(), *itertools.permutations(range(len(shape)), 2)]
+    options: dict[str, Any] = {"axis": axes[rng.integers(len(axes))], "keepdims": bool(rng.integers(2))}
+    if name in BY_OPTION["initial"] and rng.integers(2):
+        options["initial"] = 2
+    if name in BY_OPTION["where"] and rng.integers(2) and ("initial" in options or name not in EXTREMES):
+        options["where"] = rng.integers(2, size=shape[rng.integers(len(shape) + 1) :]).astype(bool)
+    if name in BY_OPTION["dtype"] and rng.integers(2):
+        options["dtype"] = str(rng.choice(["float64", "complex128"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of means of no elements
+        check_values(Call(name, lambda x: getattr(np, name)(x, **options), x, {}, 1e-6))
+
+
 EMPTY = [
     *texts(("sum", "prod", "any", "all", "nansum", "nanprod", "count_nonzero"), "F(x)", "F(x, axis=0)", "F(x, axis=1)"),
     *texts(("max", "min"), "F(x, axis=1, initial=2.0)", "F(x, initial=2.0)", "F(x, axis=0)"),
@@ -202,6 +235,16 @@ def test_elements_that_are_not_selected_have_no_derivative() -> None:
         gradient = grad(lambda x, name=name: getattr(np, name)(x))(N)
         np.testing.assert_array_equal(gradient[np.isnan(N)], 0.0)
         assert np.all(np.isfinite(gradient))
+
+
+@pytest.mark.parametrize("name", ["mean", "var", "std", "nanmean", "nanvar"])
+def test_many_narrow_numbers(name: str) -> None:
+    # Some of NumPy's functions overflow here.
+    x = np.tile(np.array([1.0, 2.0, 4.0], dtype=np.float16), 30_000)
+    function = getattr(np, name)
+    result = jit(lambda x: function(x, where=x > 1.0))(x)
+    assert result.dtype == np.float16
+    np.testing.assert_allclose(result, function(x.astype(np.float64), where=x > 1.0), rtol=1e-3)
 
 
 def test_errors() -> None:

@@ -18,47 +18,23 @@ NAN = np.array([0.31, np.nan, 0.73, 0.31, np.nan, -0.0])
 CONSTANTS = {"X": X, "V": V, "W": W, "C": np.exp(1j * np.arange(6.0)), "B": W > 0, "np": np}
 
 SORTED = (
-    *(
-        "np.sort(x)",
-        "np.sort(x, axis=0)",
-        "np.sort(x, None)",
-        "np.sort(x, 1, kind='stable')",
-        "np.sort(x, stable=True)",
-    ),
-    *(
-        "np.sort(x[0])",
-        "np.argsort(x)",
-        "np.argsort(x, axis=0)",
-        "np.argsort(x, axis=None)",
-        "np.argsort(x, 0, 'heapsort')",
-    ),
-    *("np.sort_complex(x)", "np.sort(x * np.reshape(C, (2, 3)))", "np.argsort(x * np.reshape(C, (2, 3)), axis=0)"),
-    *("np.sort(x > 1)", "np.argsort(x > 1, axis=0)", "np.sort(np.sort(x, axis=0), axis=1)"),
-    *("np.partition(x, 1)[:, 1]", "np.partition(x, 1, axis=0)[1]", "np.partition(x, (1, 3), axis=None)[[1, 3]]"),
-    *("np.partition(x, -1)[:, -1]", "np.argpartition(x, 1)[:, 1]", "np.argpartition(x, [0, 2], axis=1)"),
-    *(
-        "np.partition(x, [0, 1, 2], axis=1)",
-        "np.partition(x > 1, 1)[:, 1]",
-        "np.lexsort(x)",
-        "np.lexsort((x[0], X[1]))",
-    ),
-    *(
-        "np.lexsort((x, X), axis=0)",
-        "np.searchsorted([0.5, 1.0, 2.0], x)",
-        "np.searchsorted(np.sort(x[1]), [[0.5], [1.4]], side='right')",
-    ),
-    *(
-        "np.searchsorted(np.sort(x[0]), 0.8)",
-        "np.searchsorted([0.5, 1.0], x[0, 0])",
-        "np.searchsorted(x[0], x[1], sorter=[0, 2, 1])",
-    ),
+    *("np.sort(x)", "np.sort(x, axis=0)", "np.sort(x, None)", "np.sort(x, 1, kind='stable')"),
+    *("np.sort(x, stable=True)", "np.sort(x[0])", "np.argsort(x)", "np.argsort(x, axis=0)", "np.argsort(x, axis=None)"),
+    *("np.argsort(x, 0, 'heapsort')", "np.sort_complex(x)", "np.sort(x * np.reshape(C, (2, 3)))"),
+    *("np.argsort(x * np.reshape(C, (2, 3)), axis=0)", "np.sort(x > 1)", "np.argsort(x > 1, axis=0)"),
+    *("np.sort(np.sort(x, axis=0), axis=1)", "np.partition(x, 1)[:, 1]", "np.partition(x, 1, axis=0)[1]"),
+    *("np.partition(x, (1, 3), axis=None)[[1, 3]]", "np.partition(x, -1)[:, -1]", "np.argpartition(x, 1)[:, 1]"),
+    *("np.argpartition(x, [0, 2], axis=1)", "np.partition(x, [0, 1, 2], axis=1)", "np.partition(x > 1, 1)[:, 1]"),
+    *("np.lexsort(x)", "np.lexsort((x[0], X[1]))", "np.lexsort((x, X), axis=0)", "np.searchsorted([0.5, 1.0, 2.0], x)"),
+    *("np.searchsorted(np.sort(x[1]), [[0.5], [1.4]], side='right')", "np.searchsorted(np.sort(x[0]), 0.8)"),
+    *("np.searchsorted([0.5, 1.0], x[0, 0])", "np.searchsorted(x[0], x[1], sorter=[0, 2, 1])"),
     *("np.searchsorted([1, 2], x)", "np.searchsorted(np.array([1, 2, 3]), (x * 2.1).astype(np.int64), 'right')"),
 )
 SELECTED = (
     *("np.extract(B, x)", "np.extract([True, False, True], x)", "np.compress(B, x)", "np.compress([True, False], x)"),
     *("np.compress([False, True, True], np.reshape(V, (2, 3)) * x[0], axis=1)", "np.compress(W > 9, x)"),
-    *("np.isin(x, [1.2, 0.9])", "np.isin(x, x[:2])", "np.isin([1, 2], x)"),
-    *("np.isin(x, [1.2], invert=True)", "np.isin(x, [[1], [2]], assume_unique=True)", "np.isin(1.2, x)"),
+    *("np.isin(x, [1.2, 0.9])", "np.isin(x, x[:2])", "np.isin([1, 2], x)", "np.isin(x, [1.2], invert=True)"),
+    *("np.isin(x, [[1], [2]], assume_unique=True)", "np.isin(1.2, x)"),
 )
 
 
@@ -74,40 +50,18 @@ def test_selections_of_known_size(call: Call) -> None:
 
 UNKNOWN_SIZES = (
     *("np.nonzero(x > 1)", "np.flatnonzero(x > 1)", "np.argwhere(x > 1)", "np.argwhere(x[0])", "np.nonzero(x - 1.2)"),
-    *(
-        "np.extract(x > 1, x)",
-        "np.compress(x > 1, W)",
-        "np.extract(x > 1, W)",
-        "np.trim_zeros(np.maximum(x - 0.8, 0.0))",
-    ),
-    *(
-        "np.trim_zeros(np.maximum(x - 0.8, 0.0), 'f')",
-        "np.trim_zeros(np.maximum(x - 1.0, 0.0), trim='b')",
-        "np.trim_zeros(x * 0)",
-    ),
-    *(
-        "np.unique(x)",
-        "np.unique(x, return_inverse=True, return_counts=True)",
-        "np.unique(np.reshape(V, (2, 3)) * x[0])",
-    ),
+    *("np.extract(x > 1, x)", "np.compress(x > 1, W)", "np.extract(x > 1, W)"),
+    *("np.trim_zeros(np.maximum(x - 0.8, 0.0))", "np.trim_zeros(np.maximum(x - 0.8, 0.0), 'f')"),
+    *("np.trim_zeros(np.maximum(x - 1.0, 0.0), trim='b')", "np.trim_zeros(x * 0)", "np.unique(x)"),
+    *("np.unique(x, return_inverse=True, return_counts=True)", "np.unique(np.reshape(V, (2, 3)) * x[0])"),
     *("np.unique(np.stack([x, x]), axis=0)", "np.unique(np.stack([x, W, x]), return_index=True, axis=0)"),
-    *(
-        "np.unique(np.stack([x, x], 1), axis=1, return_inverse=True, return_counts=True)",
-        "np.unique(x, True, True, True)",
-    ),
-    *("np.unique(np.stack([x, x]), return_inverse=True)", "np.unique_values(x)", "np.unique_counts(x)"),
-    *("np.unique_all(x)", "np.unique_inverse(x)", "np.union1d(x, [5.0, 6.0])", "np.union1d([1, 2], x)"),
-    *("np.setdiff1d(x, x[1:2])", "np.setdiff1d(x, x[1:2], assume_unique=True)", "np.setdiff1d([2.2, 7.0, 3.0], x)"),
-    *(
-        "np.intersect1d(x, x[::-1])",
-        "np.intersect1d(x, x[1:4], return_indices=True)",
-        "np.intersect1d(x[:3], x, assume_unique=True)",
-    ),
-    *(
-        "np.setxor1d(x, x[:2])",
-        "np.setxor1d(x, x[3:], assume_unique=True)",
-        "np.setxor1d(np.stack([x, x]), [3, 3])",
-    ),
+    "np.unique(np.stack([x, x], 1), axis=1, return_inverse=True, return_counts=True)",
+    *("np.unique(x, True, True, True)", "np.unique(np.stack([x, x]), return_inverse=True)", "np.unique_values(x)"),
+    *("np.unique_counts(x)", "np.unique_all(x)", "np.unique_inverse(x)", "np.union1d(x, [5.0, 6.0])"),
+    *("np.union1d([1, 2], x)", "np.setdiff1d(x, x[1:2])", "np.setdiff1d(x, x[1:2], assume_unique=True)"),
+    *("np.setdiff1d([2.2, 7.0, 3.0], x)", "np.intersect1d(x, x[::-1])"),
+    *("np.intersect1d(x, x[1:4], return_indices=True)", "np.intersect1d(x[:3], x, assume_unique=True)"),
+    *("np.setxor1d(x, x[:2])", "np.setxor1d(x, x[3:], assume_unique=True)", "np.setxor1d(np.stack([x, x]), [3, 3])"),
 )
 STOPS = dict.fromkeys(("jit", "vmap"), "the size of its result depends on values")
 
@@ -143,10 +97,22 @@ def test_order_of_complex_numbers() -> None:
 
 
 SETS = (
-    *(np.unique, lambda x: np.sort(np.unique_values(x)), np.unique_counts, np.unique_all, np.unique_inverse),
-    *(lambda x: np.unique(x, equal_nan=False), lambda x: np.unique(x, True, True, True), lambda x: np.union1d(x, x)),
-    *(lambda x: np.intersect1d(x, x), lambda x: np.setdiff1d(x, x[:2]), lambda x: np.setxor1d(x, x[:2])),
-    *(np.argwhere, np.nonzero, np.flatnonzero, lambda x: np.extract(x, x), lambda x: np.unique(x, axis=0)),
+    np.unique,
+    lambda x: np.sort(np.unique_values(x)),
+    np.unique_counts,
+    np.unique_all,
+    np.unique_inverse,
+    lambda x: np.unique(x, equal_nan=False),
+    lambda x: np.unique(x, True, True, True),
+    lambda x: np.union1d(x, x),
+    lambda x: np.intersect1d(x, x),
+    lambda x: np.setdiff1d(x, x[:2]),
+    lambda x: np.setxor1d(x, x[:2]),
+    np.argwhere,
+    np.nonzero,
+    np.flatnonzero,
+    lambda x: np.extract(x, x),
+    lambda x: np.unique(x, axis=0),
 )
 
 

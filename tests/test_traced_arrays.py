@@ -377,7 +377,7 @@ NUMPY_OPTIONS: dict[str, Callable[[Any], Any]] = {
     "min, initial and where": lambda x: x.min(initial=1.3, where=x > 0.0, keepdims=True),
     "prod, where": lambda x: x.prod(axis=1, where=x > 0.5),
     "mean, where": lambda x: x.mean(axis=1, where=x > 0.0),
-    "var, where and correction": lambda x: x.var(where=x > 0.0, correction=1),
+    "var, where and ddof": lambda x: x.var(where=x > 0.0, ddof=1),
     "std, mean": lambda x: x.std(axis=1, mean=x.mean(axis=1, keepdims=True), keepdims=True),
     "any, where": lambda x: (x > 0.5).any(axis=0, where=x > 0.0),
     "all, where": lambda x: (x > 0.5).all(axis=0, where=x > 0.0),

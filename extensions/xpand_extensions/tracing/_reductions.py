@@ -23,28 +23,28 @@ def written(name: str, out: Any, result: Any) -> Any:
     Raises:
         TracedError: The array is the library's own, which cannot hold traced values.
     """
-    if isinstance(out, tuple):
-        (out,) = out
-    if out is None:
+    array: Any = out[0] if isinstance(out, tuple) else out
+    is_traced = isinstance(array, TracedArray)
+    if array is None:
         return result
-    if not isinstance(out, TracedArray):
+    if not is_traced:
         raise TracedError(
             f"{name}(…, out=…): the library's own array can't hold values that a transformation traces; make it with "
             "`zeros_like` of a traced array, or omit `out`"
         )
-    if tuple(out.shape) != tuple(result.shape):
+    if tuple(array.shape) != tuple(result.shape):
         raise ValueError(
-            f"{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(out.shape)}"
+            f"{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(array.shape)}"
         )
     xp = result._namespace
-    kinds = [_ORDER.index(str(checks.kind(xp.base, x.dtype))) for x in (result, out)]
+    kinds = [_ORDER.index(str(checks.kind(xp.base, x.dtype))) for x in (result, array)]
     if kinds[0] > kinds[1]:
         raise TypeError(
-            f"{name}: out must have a data type that can hold {result.dtype}, got {out.dtype}; convert the result with "
-            "`astype`"
+            f"{name}: out must have a data type that can hold {result.dtype}, got {array.dtype}; convert the result "
+            "with `astype`"
         )
-    out[...] = result if result.dtype == out.dtype else xp.astype(result, out.dtype)
-    return out
+    array[...] = result if result.dtype == array.dtype else xp.astype(result, array.dtype)
+    return array
 
 
 def flat(x: Any) -> Any:
@@ -61,14 +61,19 @@ def alike(xp: Any, values: Any, like: Any, dtype: Any = None) -> Any:
 
 def number(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert booleans to integers, which NumPy does for sums."""
-    return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
+    return xp.astype(x, xp.int64) if is_bool(xp, x) else x
+
+
+def is_bool(xp: Any, x: Any) -> bool:
+    """Return whether an array has booleans. The namespace remembers floating-point types, so ask for them first."""
+    return not xp.is_floating(x.dtype) and bool(xp.isdtype(x.dtype, "bool"))
 
 
 def floating(xp: Any, x: Any, dtype: Any = None) -> Any:
     """Convert to a data type. By default, convert booleans and integers to float64."""
-    if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
-        dtype = xp.float64
-    return x if dtype is None else xp.astype(x, dtype, copy=False)
+    if dtype is None:
+        return x if xp.is_floating(x.dtype) else xp.astype(x, xp.float64)
+    return xp.astype(x, dtype, copy=False)
 
 
 def _selected(xp: Any, x: Any, where: Any, fill: Any) -> Any:
@@ -142,7 +147,7 @@ def _extreme(name: str) -> Method:
 def _greatest(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the maximum or minimum. The standard has them for real numbers only."""
     xp = x._namespace
-    if xp.isdtype(x.dtype, "bool"):
+    if is_bool(xp, x):
         return (xp.any if name == "max" else xp.all)(x, axis=axis, keepdims=keepdims)
     if not xp.is_complex(x.dtype):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
@@ -157,7 +162,7 @@ def _greatest(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
 def _position(name: str) -> Method:
     def reduce(x: Any, axis: Any = None, *, out: Any = None, keepdims: bool = False) -> Any:
         xp = x._namespace
-        if xp.isdtype(x.dtype, "bool"):
+        if is_bool(xp, x):
             x = xp.astype(x, xp.uint8)
         elif xp.is_complex(x.dtype):
             x = _second_key(xp, x, axis, name)
@@ -191,11 +196,16 @@ def _mean(
     xp = x._namespace
     x = floating(xp, x, dtype)
     if where is True:
-        result = xp.mean(x, axis=axis, keepdims=keepdims)
-    else:
-        total = xp.sum(_selected(xp, x, where, 0), axis=axis, keepdims=keepdims)
-        result = total / _count(xp, x, axis, where, keepdims)
-    return written("mean", out, result)
+        return written("mean", out, xp.mean(x, axis=axis, keepdims=keepdims))
+    wide = _wide(xp, x)
+    total = xp.sum(_selected(xp, wide, where, 0), axis=axis, keepdims=keepdims)
+    result = total / _count(xp, wide, axis, where, keepdims)
+    return written("mean", out, xp.astype(result, x.dtype, copy=False))
+
+
+def _wide(xp: Any, x: Any) -> Any:
+    """Convert float16 to float32, as NumPy does for sums and counts of a mean."""
+    return xp.astype(x, xp.float32) if x.dtype == getattr(xp, "float16", None) else x
 
 
 def _variance(name: str) -> Method:
@@ -218,7 +228,10 @@ def _variance(name: str) -> Method:
             ddof = correction
         x = floating(xp, x, dtype)
         if where is True and mean is None:
-            return written(name, out, getattr(xp, name)(x, axis=axis, correction=float(ddof), keepdims=keepdims))
+            result = getattr(xp, name)(x, axis=axis, correction=float(ddof), keepdims=keepdims)
+            return written(name, out, floating(xp, result, dtype))
+        narrow = x.dtype
+        x = _wide(xp, x)
         center = _mean(x, axis, keepdims=True, where=where) if mean is None else alike(xp, mean, x)
         # Mask the deviations before they are squared: those of NaN would have NaN as derivatives.
         deviation = _selected(xp, x - center, where, 0)
@@ -228,7 +241,9 @@ def _variance(name: str) -> Method:
             squares = deviation * deviation
         left = _count(xp, x, axis, where, keepdims) - float(ddof)
         result = xp.sum(squares, axis=axis, keepdims=keepdims) / xp.where(left > 0, left, 0.0)
-        return written(name, out, _root(xp, result) if name == "std" else result)
+        result = _root(xp, result) if name == "std" else result
+        dtype = narrow if dtype is None and x.dtype != narrow else dtype
+        return written(name, out, floating(xp, result, dtype))
 
     return reduce
 

@@ -1,6 +1,7 @@
 """Arguments of NumPy's functions, converted for the functions of the standard."""
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from xpand import is_concrete
 from xpand.extend import describe
 from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
+from xpand_extensions.tracing._reductions import written as write
 
 KINDS: Final = "biufc"
 """The kinds of data types that traced arrays combine with: booleans and numbers."""
@@ -84,7 +86,12 @@ def floating(xp: Any, x: Any) -> Any:
 
 def dtype_of(dtype: Any) -> Any:
     """Return a data type of NumPy for a type, a name or a data type; None stays."""
-    return None if dtype is None else np.dtype(dtype)
+    if dtype is None:
+        return None
+    dtype = np.dtype(dtype)
+    if dtype.kind not in _KINDS:
+        raise TypeError(f"traced arrays are arrays of numbers and booleans, not of data type {dtype}")
+    return dtype
 
 
 def values_of(name: str, x: Any, instead: str) -> Any:
@@ -106,8 +113,8 @@ def integers(x: Any) -> Any:
     if x is None or type(x) is int:
         return x
     if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
-        return tuple([int(i.__index__()) for i in x])
-    return int(x.__index__())
+        return tuple([index(i) for i in x])
+    return index(x)
 
 
 def constant(function: str, name: str, x: Any) -> Any:
@@ -145,17 +152,7 @@ def written(out: Any, result: Any, name: str) -> Any:
         (out,) = out
     if not isinstance(out, TracedArray):
         raise holds_no_traced(f"np.{name}(…, out=…)")
-    if out.shape != result.shape:
-        raise ValueError(
-            f"np.{name}: out must have the shape of the result, {tuple(result.shape)}, got {tuple(out.shape)}"
-        )
-    if not np.can_cast(result.dtype, out.dtype, "same_kind"):
-        raise TypeError(
-            f"np.{name}: out must have a data type that can hold {result.dtype}, got {out.dtype}; convert the result "
-            "with `astype`"
-        )
-    out[...] = result if result.dtype == out.dtype else result._namespace.astype(result, out.dtype)
-    return out
+    return write(f"np.{name}", out, result)
 
 
 def holds_no_traced(what: str) -> TracedError:

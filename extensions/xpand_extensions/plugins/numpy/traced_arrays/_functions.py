@@ -1,5 +1,6 @@
 """NumPy's protocol for its functions other than universal functions: `__array_function__`."""
 
+from importlib import import_module
 from typing import Any, Final
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._arguments import written
-from ._table import ENTRIES, NO_VALUE, Entry, full_name
+from ._table import ENTRIES, NO_VALUE, Entry, find, full_name
 
 LAYOUT: Final = frozenset(
     {"casting", "copy", "device", "kind", "like", "optimize", "order", "overwrite_input", "subok"}
@@ -33,6 +34,22 @@ def entry_of(func: Any) -> Entry | None:
     if not ENTRIES:
         from . import known  # noqa: F401  (fills the table, at the first call of a function)
     return ENTRIES.get(func) if callable(func) else None
+
+
+def functions_of_numpy() -> dict[str, bool]:
+    """Return the names of all functions that NumPy passes to `__array_function__`, and whether there is an entry."""
+    for module in (
+        "char",
+        "fft",
+        "lib.recfunctions",
+        "linalg",
+        "polynomial",
+        "strings",
+    ):  # NumPy lists what is imported
+        import_module(f"numpy.{module}")
+    # NumPy also lists internal functions that the public ones call for `like=`.
+    names = {full_name(f): f for f in np.testing.overrides.get_overridable_numpy_array_functions()}
+    return {name: entry_of(find(name) or f) is not None for name, f in sorted(names.items())}
 
 
 def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:

@@ -9,7 +9,7 @@ from xpand_extensions import convolution, interpolation, statistics
 from xpand_extensions.tracing._reductions import flat
 
 from .._arguments import array, common, floating, integers, ndim
-from .._table import NO_VALUE, Implementation, implements
+from .._table import NO_VALUE, Implementation, implements, with_signature
 
 
 @implements("diff")
@@ -36,18 +36,20 @@ def _edge(xp: Any, x: Any, a: Any, axis: int) -> Any:
     return x if x.ndim else xp.broadcast_to(x, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
 
 
-@implements("ediff1d")
-def _ediff1d(xp: Any, ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    ary = flat(array(xp, ary))
+def _ediff1d(xp: Any, **options: Any) -> Any:
+    ary = flat(array(xp, options["ary"]))
     parts = [ary[1:] - ary[:-1]]
-    for name, x in (("to_begin", to_begin), ("to_end", to_end)):
-        if x is None:
+    for name, position in (("to_begin", 0), ("to_end", 2)):
+        if options.get(name) is None:
             continue
-        x = flat(array(xp, x))
+        x = flat(array(xp, options[name]))
         if not np.can_cast(x.dtype, ary.dtype, "same_kind"):
             raise TypeError(f"np.ediff1d: {name} must have a data type that {ary.dtype} can hold, got {x.dtype}")
-        parts.insert(0 if name == "to_begin" else len(parts), xp.astype(x, ary.dtype, copy=False))
+        parts.insert(position, xp.astype(x, ary.dtype, copy=False))
     return xp.concat(parts)
+
+
+implements("ediff1d")(with_signature("ediff1d", _ediff1d))
 
 
 @implements("gradient")
@@ -111,7 +113,7 @@ def _convolve(name: str) -> Implementation:
         a, v = common(xp, [_vector(xp, name, x) for x in (a, v)])
         if v.shape[0] > a.shape[0]:
             a, v = v, a
-        return convolution.convolve(a, v, mode=mode)
+        return convolution.convolve(a, v, mode=mode, method="direct")
 
     return compute
 
@@ -132,8 +134,8 @@ def _correlate(xp: Any, a: Any, v: Any, mode: Any = "valid") -> Any:
     a, v = common(xp, [_vector(xp, "correlate", x) for x in (a, v)])
     v = xp.conj(v) if xp.is_complex(v.dtype) else v
     if v.shape[0] > a.shape[0]:
-        return xp.flip(convolution.convolve(v, xp.flip(a), mode=mode))
-    return convolution.convolve(a, xp.flip(v), mode=mode)
+        return xp.flip(convolution.convolve(v, xp.flip(a), mode=mode, method="direct"))
+    return convolution.convolve(a, xp.flip(v), mode=mode, method="direct")
 
 
 @implements("unwrap")

@@ -3,6 +3,7 @@
 NumPy passes a call with `like=x` to the class of `x`, without this argument.
 """
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -104,13 +105,30 @@ def _fromfunction(xp: Any, function: Any, shape: Any, *, dtype: Any = float, **k
     return function(*map(xp.wrap, np.indices(shape, dtype=dtype)), **kwargs)
 
 
+# Functions that read arrays, which are constants
+
+
 def _read(name: str) -> Implementation:
-    """Make a function that reads an array: it is a constant."""
     return with_signature(name, lambda xp, **options: xp.wrap(find(name)(**options)))
 
 
-for _name in ("frombuffer", "fromfile", "fromiter", "genfromtxt", "loadtxt"):
+for _name in ("genfromtxt", "loadtxt"):
     implements(_name)(_read(_name))
+
+
+@implements("frombuffer")
+def _frombuffer(xp: Any, buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0) -> Any:
+    return xp.wrap(np.frombuffer(buffer, dtype_of(dtype or float), count, offset))
+
+
+@implements("fromfile")
+def _fromfile(xp: Any, file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0) -> Any:
+    return xp.wrap(np.fromfile(file, dtype_of(dtype or float), count, sep, offset))
+
+
+@implements("fromiter")
+def _fromiter(xp: Any, iter: Any, dtype: Any, count: int = -1) -> Any:
+    return xp.wrap(np.fromiter(iter, dtype_of(dtype), count))
 
 
 @implements("fromstring")
@@ -154,7 +172,7 @@ def _limits(xp: Any, start: Any, stop: Any, base: Any = 1.0) -> Any:
 
 
 def _number(num: Any) -> int:
-    num = int(num.__index__())
+    num = index(num)
     if num < 0:
         raise ValueError(f"np.linspace: the number of samples must not be negative, got {num}")
     return num

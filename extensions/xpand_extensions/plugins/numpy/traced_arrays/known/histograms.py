@@ -1,5 +1,6 @@
 """Histograms and counts."""
 
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def _bins(xp: Any, name: str, a: Any, bins: Any, range: Any, weights: Any) -> An
     if isinstance(bins, str):  # a method that finds the number
         values = values_of(name, a, f"give the number of bins in place of bins={bins!r}")
         return len(np.histogram_bin_edges(values, bins, _limits(range), weights)) - 1
-    return int(bins.__index__()) if _is_number(bins) else array(xp, bins)
+    return index(bins) if _is_number(bins) else array(xp, bins)
 
 
 @implements("histogram")
@@ -83,7 +84,7 @@ def _bincount(xp: Any, x: Any, weights: Any = None, minlength: Any = 0) -> Any:
     values_of("bincount", x, "write `xpand_extensions.histograms.bincount(x, length=…)`")
     if weights is not None:
         weights = xp.astype(array(xp, weights), xp.float64, copy=False)
-    return histograms.bincount(x, weights=weights, minlength=int(minlength))
+    return histograms.bincount(x, weights=weights, minlength=index(minlength))
 
 
 @implements("digitize")

@@ -14,7 +14,8 @@ from .._table import Implementation, find, implements, with_signature
 
 
 def _dtype(x: Any) -> Any:
-    return x.dtype if isinstance(x, TracedArray) else x
+    is_array = isinstance(x, TracedArray)
+    return x.dtype if is_array else x
 
 
 @implements("result_type")

@@ -17,6 +17,10 @@ from .._table import Implementation, implements
 
 def _coefficients(xp: Any, p: Any) -> Any:
     p = array(xp, p)
+    if p.ndim > 1:
+        raise ValueError(
+            f"coefficients of a polynomial must have one axis, got {p.ndim}; `xpand.polynomial` takes more"
+        )
     return p if p.ndim else xp.reshape(p, (1,))
 
 
@@ -85,7 +89,42 @@ def _polyint(xp: Any, p: Any, m: Any = 1, k: Any = None) -> Any:
 
 @implements("polyval")
 def _polyval(xp: Any, p: Any, x: Any) -> Any:
-    return polynomial.polyval(*common(xp, [array(xp, p), array(xp, x)]))
+    p, x = common(xp, [array(xp, p), array(xp, x)])
+    # NumPy's coefficients of several polynomials are along the first axis.
+    return polynomial.polyval(p, x) if p.ndim == 1 else _horner(xp, p, x)
+
+
+def _horner(xp: Any, p: Any, x: Any) -> Any:
+    result = xp.zeros_like(x)
+    for coefficient in p if isinstance(p, list) else xp.unstack(p):
+        result = result * x + coefficient
+    return result
+
+
+# Polynomials of two variables, the lowest power first
+
+
+def _of_two_variables(xp: Any, x: Any, y: Any, c: Any, axes: int) -> Any:
+    """Evaluate polynomials at points with a number of axes; the first two axes of `c` are for the powers."""
+    c = xp.reshape(c, tuple(c.shape) + (1,) * axes)
+    columns = [[c[i, j, ...] for i in range(c.shape[0])] for j in range(c.shape[1])]
+    return _horner(xp, [_horner(xp, column[::-1], x) for column in columns[::-1]], y)
+
+
+@implements("polynomial.polynomial.polyval2d")
+def _polyval2d(xp: Any, x: Any, y: Any, c: Any) -> Any:
+    x, y, c = common(xp, [array(xp, part) + 0.0 for part in (x, y, c)])
+    if x.shape != y.shape:
+        raise ValueError(
+            f"np.polynomial.polynomial.polyval2d: x and y must have one shape, got {x.shape} and {y.shape}"
+        )
+    return _of_two_variables(xp, x, y, c, x.ndim)
+
+
+@implements("polynomial.polynomial.polygrid2d")
+def _polygrid2d(xp: Any, x: Any, y: Any, c: Any) -> Any:
+    x, y, c = common(xp, [array(xp, part) + 0.0 for part in (x, y, c)])
+    return _of_two_variables(xp, xp.reshape(x, tuple(x.shape) + (1,) * y.ndim), y, c, x.ndim + y.ndim)
 
 
 @implements("vander")
@@ -115,8 +154,6 @@ def _poly(xp: Any, seq_of_zeros: Any) -> Any:
 @implements("roots")
 def _roots(xp: Any, p: Any) -> Any:
     p = floating(xp, _coefficients(xp, p))
-    if p.ndim != 1:
-        raise ValueError(f"np.roots: p must have one axis, got {p.ndim}")
     zeros = 0
     if is_concrete(p):
         positions = np.flatnonzero(np.asarray(concrete(p, "np.roots")))

@@ -2,15 +2,15 @@
 
 from typing import Final
 
-import numpy as np
-
 _NO_DATES: Final = "traced arrays have numbers and booleans, no dates"
 _NO_FIELDS: Final = "traced arrays have numbers and booleans, no fields; pass an array for each field"
+_NO_TEXTS: Final = "traced arrays have numbers and booleans, no texts"
 _WITHOUT_VALUES: Final = "values are known outside the transformation: return the array"
 
 REASONS: Final[dict[str, str]] = {
     **dict.fromkeys(("busday_count", "busday_offset", "datetime_as_string", "is_busday"), _NO_DATES),
     **dict.fromkeys(("save", "savetxt", "savez", "savez_compressed"), _WITHOUT_VALUES),
+    **dict.fromkeys(("char", "strings"), _NO_TEXTS),
     "lib.recfunctions": _NO_FIELDS,
 }
 """Why a function, or a module of functions, is not supported, and what to write instead."""
@@ -32,13 +32,3 @@ def reason_of(name: str) -> str:
 def known_reason(name: str) -> str:
     """Return the reason for a function or its module; an empty text without one."""
     return REASONS.get(name) or REASONS.get(name.rpartition(".")[0], "")
-
-
-def functions_of_numpy() -> dict[str, bool]:
-    """Return the names of all functions that NumPy passes to `__array_function__`, and whether there is an entry."""
-    from .._functions import entry_of
-    from .._table import find, full_name
-
-    names = {full_name(f): f for f in np.testing.overrides.get_overridable_numpy_array_functions()}
-    # NumPy lists an internal function beside one that takes `like=`. The public one is dispatched.
-    return {name: entry_of(find(name) or f) is not None for name, f in sorted(names.items())}

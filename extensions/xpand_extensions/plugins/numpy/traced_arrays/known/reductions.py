@@ -8,7 +8,7 @@ from xpand import check
 from xpand_extensions.statistics import nanargmax, nanargmin, nanmax, nanmin, ptp
 from xpand_extensions.tracing._reductions import METHODS
 
-from .._arguments import array, integers
+from .._arguments import array, dtype_of, integers
 from .._table import Implementation, implements
 
 
@@ -34,7 +34,7 @@ def _sum_or_product(name: str, skips_nan: bool) -> Implementation:
         where: Any = True,
     ) -> Any:
         a, where = _skipping(xp, a, where, skips_nan)
-        return method(a, integers(axis), dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+        return method(a, integers(axis), dtype=dtype_of(dtype), keepdims=keepdims, initial=initial, where=where)
 
     return reduce
 
@@ -79,7 +79,7 @@ def _mean(skips_nan: bool) -> Implementation:
         xp: Any, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
         a, where = _skipping(xp, a, where, skips_nan)
-        return METHODS["mean"](a, integers(axis), dtype=dtype, keepdims=keepdims, where=where)
+        return METHODS["mean"](a, integers(axis), dtype=dtype_of(dtype), keepdims=keepdims, where=where)
 
     return reduce
 
@@ -100,7 +100,7 @@ def _variance(name: str, skips_nan: bool) -> Implementation:
         correction: Any = None,
     ) -> Any:
         a, where = _skipping(xp, a, where, skips_nan)
-        options = {"dtype": dtype, "ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
+        options = {"dtype": dtype_of(dtype), "ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
         result = method(a, integers(axis), where=where, **options)
         if not skips_nan or where is True:
             return result
@@ -118,7 +118,7 @@ def _cumulative(name: str, neutral: int | None = None) -> Implementation:
         a = array(xp, a)
         if neutral is not None and xp.is_floating(a.dtype):
             a = xp.where(xp.isnan(a), xp.full_like(a, neutral), a)
-        return method(a, integers(axis), dtype=dtype)
+        return method(a, integers(axis), dtype=dtype_of(dtype))
 
     return accumulate
 
@@ -133,7 +133,7 @@ def _cumulative_along(name: str) -> Implementation:
             if x.ndim != 1:
                 raise ValueError(f"np.{name}: x has {x.ndim} axes; unless it has one, name the axis: axis=0")
             axis = 0
-        result = method(x, integers(axis), dtype=dtype)
+        result = method(x, integers(axis), dtype=dtype_of(dtype))
         if not include_initial:
             return result
         shape = tuple(1 if i == axis % x.ndim else size for i, size in enumerate(x.shape))

@@ -135,9 +135,9 @@ def _unique(
 ) -> Any:
     ar, axis = array(xp, ar), integers(axis)
     # NumPy finds the positions, so its options need no other implementation.
-    _, index, *others = np.unique(
-        values_of("unique", ar, _FIXED_SIZE), True, return_inverse, return_counts, axis, equal_nan=equal_nan
-    )
+    find: Any = np.unique
+    values = values_of("unique", ar, _FIXED_SIZE)
+    _, index, *others = find(values, True, return_inverse, return_counts, axis, equal_nan=equal_nan)
     index = xp.wrap(index)
     values = xp.take(flat(ar) if axis is None else ar, index, axis=0 if axis is None else axis)
     results = (values, *([index] if return_index else []), *map(xp.wrap, others))
@@ -163,6 +163,11 @@ def _isin(
 ) -> Any:
     element, test_elements = common(xp, [array(xp, element), array(xp, test_elements)])
     return xp.isin(element, flat(test_elements), invert=bool(invert))
+
+
+@implements("in1d")  # before NumPy 2.4
+def _in1d(xp: Any, ar1: Any, ar2: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None) -> Any:
+    return _isin(xp, flat(array(xp, ar1)), ar2, invert=invert)
 
 
 def _both(xp: Any, name: str, ar1: Any, ar2: Any) -> list[Any]:
