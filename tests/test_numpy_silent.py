@@ -6,7 +6,6 @@ number, and never an array of objects. The expressions that must be right are li
 
 import importlib
 import json
-import struct
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +23,7 @@ from xpand_extensions.vmap import vmap
 X: Final = np.asarray([0.31, 1.22, 0.73, 2.14, 1.45, 0.96])
 T: Final = np.linspace(0.1, 1.0, 6)
 
-ERRORS: Final = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError, struct.error)
+ERRORS: Final = (TypeError, ValueError, AttributeError, IndexError, NotImplementedError)
 """The classes of errors that say that a function does not accept a traced array. `TracedError` is a TypeError."""
 
 PACKAGES: Final = {
@@ -237,8 +236,8 @@ NUMPY: Final = (
         "np.polyval(v, 0.5)",
     ),
     *(
-        "np.sum(v) if np.allclose(v, T31) else v[0]",
-        "np.sum(v) if np.array_equal(v, T31) else v[0]",
+        "np.allclose(v, T31) * 1.0 + v[0]",
+        "np.array_equal(v, T31) * 1.0 + v[0]",
         "np.sum(v) * np.isclose(v, t).any()",
     ),
     *(
@@ -341,7 +340,7 @@ NUMPY: Final = (
     *(
         "np.sum(v, where=t > 0.5)",
         "np.max(v, initial=3.0) * v[0]",
-        "np.add(v, t, dtype=np.float32).sum() * 1.0",
+        "np.add(v, t, dtype=np.float64).sum()",
         "np.sum(np.modf(v)[0])",
     ),
     *(
@@ -584,10 +583,10 @@ def _outcome(call: Callable[[], Any], expected: Any) -> str:
         result = np.asarray(call())
     except LeakedArrayError:
         raise
-    except ERRORS as error:
-        return f"{type(error).__name__}: {error}"
     except Exception as error:
-        return f"an unexpected error: {type(error).__name__}: {error}"
+        # Modules in C name their only class of errors `error`.
+        is_expected = isinstance(error, ERRORS) or type(error).__name__ == "error"
+        return f"{'' if is_expected else 'an unexpected '}{type(error).__name__}: {error}"
     return "right" if _same(result, expected) else f"wrong: {result}, expected {expected}"
 
 

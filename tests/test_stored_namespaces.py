@@ -69,7 +69,7 @@ CALLS: Final[dict[str, Callable[[Any], Any]]] = {
     "sum with options": lambda v: xp.sum(v, keepdims=True, dtype=xp.float64),
     "std with a correction": lambda v: xp.std(v, correction=1.0),
     "cumulative_sum from zero": lambda v: xp.cumulative_sum(v, include_initial=True),
-    "cumulative_sum in float32": lambda v: xp.cumulative_sum(xp.astype(v, xp.float32)),
+    "cumulative_sum of a data type": lambda v: xp.cumulative_sum(v, dtype=xp.float64),
     "cumulative_prod from one": lambda v: xp.cumulative_prod(v, include_initial=True),
     "sort, descending": lambda v: xp.sort(v, descending=True),
     "argsort, descending": lambda v: xp.argsort(v, descending=True, stable=False),
