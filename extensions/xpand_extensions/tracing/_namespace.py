@@ -92,7 +92,7 @@ class TracedNamespace:
     """
 
     advice: Advice = STANDARD
-    """What to write in place of code that cannot be traced."""
+    """Replacements for code that cannot be traced, for error messages."""
     holder_of_objects: type | None = None
     """The library's class of arrays whose elements may be Python objects, which have no derivatives; or None."""
 

@@ -1,4 +1,4 @@
-"""The operators `==` and `!=` beside operands that are no arrays.
+"""The operators `==` and `!=` with operands that are no arrays.
 
 Python would compare the identities of the two operands, and return one boolean in place of an array.
 """
