@@ -1,4 +1,4 @@
-"""What to write in place of code that cannot be traced: the parts of error messages that differ by library."""
+"""Replacements for code that cannot be traced: the parts of error messages that differ by library."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -315,12 +315,14 @@ def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
 
 
 def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
-    known = namespace.known
+    known, holder, refuse_objects = namespace.known, namespace.holder_of_objects, namespace.refuse_objects
     in_place = getattr(python_operators, name)
 
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
+        if type(other) is holder and other.dtype.hasobject:
+            refuse_objects(other)
         found = self**other if op.name == "pow" else bind(op, (self, other), {})
         if not isinstance(found, TracedArray):
             found = namespace.array_type(EVALUATION, found)
@@ -346,11 +348,13 @@ def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
 
 
 def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
-    known = namespace.known
+    known, holder, refuse_objects = namespace.known, namespace.holder_of_objects, namespace.refuse_objects
 
     def operator(self: Any, other: Any) -> Any:
         if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
+        if type(other) is holder and other.dtype.hasobject:
+            refuse_objects(other)
         found = bind(op, (other, self) if reflected else (self, other), {})
         return found if type(found) is type(self) else namespace.array_type(EVALUATION, found)
 

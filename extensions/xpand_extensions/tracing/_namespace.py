@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from xpand import array_namespace, library_name
 from xpand._namespace import LIBRARIES
@@ -92,7 +92,9 @@ class TracedNamespace:
     """
 
     advice: Advice = STANDARD
-    """What to write in place of code that cannot be traced."""
+    """Replacements for code that cannot be traced, for error messages."""
+    holder_of_objects: type | None = None
+    """The library's class of arrays whose elements may be Python objects, which have no derivatives; or None."""
 
     def __init__(self, base: Any) -> None:
         """Build every function of the standard over the library's namespace `base`."""
@@ -242,6 +244,12 @@ class TracedNamespace:
             refuse_subclass("an operation on traced arrays", type(x))
             self.known.add(type(x))
 
+    def refuse_objects(self, x: Any) -> NoReturn:
+        """Raise a `TypeError` for an array of Python objects."""
+        raise TypeError(
+            f"traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data type {x.dtype}"
+        )
+
     def takes(self, x: Any, other: Any) -> bool:
         """Return whether operators of an array of this namespace accept the other operand.
 
@@ -345,17 +353,25 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
         result = f"linked({result}, x, op, params) if n == 1 else {result}"
     elif name in ("broadcast_arrays", "unstack"):
         result = f"linked_parts(op, {result}, args, params)"
+    # An elementwise operation on objects would give objects without derivatives.
+    refusal = (
+        ""
+        if namespace.holder_of_objects is None
+        else "        elif type(x) is holder and x.dtype.hasobject: refuse_objects(x)\n"
+    )
     source = (
         f"def {name.rpartition('.')[2]}({header}):\n"
         f"    args = ({given},)\n"
         f"    for x in args:\n"
         f"        if type(x) not in known: check(x)\n"
+        f"{refusal}"
         f"    params = {{{params}}}\n"
         f"    result = bind(op, args, params)\n"
         f"    return {result}\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
     scope |= {"plain": checks.plain_integer}
+    scope |= {"holder": namespace.holder_of_objects, "refuse_objects": namespace.refuse_objects}
     scope |= {"known": namespace.known, "check": namespace.check, "linked": linked, "linked_parts": linked_parts}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]

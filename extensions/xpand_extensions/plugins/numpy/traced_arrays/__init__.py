@@ -8,6 +8,7 @@ from typing import Any
 
 from xpand_extensions.tracing._core import TracedArray
 
+from ._comparisons import elementwise
 from ._functions import array_function
 from ._namespace import Namespace as Namespace, array_namespace_of
 from ._ufuncs import array_ufunc, fast_operations
@@ -20,5 +21,7 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         "__array_function__": array_function,
         "__array_namespace__": array_namespace_of,
         "__array_ufunc__": array_ufunc,
+        "__eq__": elementwise(methods["__eq__"], unequal=False),
+        "__ne__": elementwise(methods["__ne__"], unequal=True),
     }
     return type("TracedArray", (base,), methods | protocols)

@@ -1,4 +1,4 @@
-"""What to write in place of code for which NumPy has no dispatch protocol."""
+"""Replacements for code for which NumPy has no dispatch protocol, for error messages."""
 
 from typing import Final
 

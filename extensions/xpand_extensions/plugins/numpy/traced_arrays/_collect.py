@@ -1,4 +1,4 @@
-"""What `np.array` and its like make of traced arrays and of nested sequences that contain some."""
+"""Traced arrays of nested sequences that contain some, with the arguments of `np.array`."""
 
 from typing import Any
 

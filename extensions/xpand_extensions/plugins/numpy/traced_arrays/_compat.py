@@ -1,4 +1,4 @@
-"""Traced arrays beside NumPy's own in `array_namespace` of array-api-compat and of copies of it.
+"""Traced arrays together with NumPy's own in `array_namespace` of array-api-compat and of copies of it.
 
 `array_namespace(x, y)` of array-api-compat raises for arrays of two namespaces. It compares them by name (since 1.14)
 or in a set (before). So the traced namespace has the name of NumPy's namespace there, and equals it. Elsewhere it has
@@ -31,14 +31,14 @@ class _Call(threading.local):
 _CALL: Final = _Call()
 
 
-def is_asked_by(frame: FrameType) -> bool:
+def is_array_namespace(frame: FrameType) -> bool:
     """Return whether a frame runs `array_namespace` of a copy of array-api-compat."""
     return frame.f_code.co_name in _FUNCTIONS and frame.f_globals.get("__name__", "").endswith(_HELPERS)
 
 
 def numpy_name(frame: FrameType) -> str | None:
     """Return the name of NumPy's namespace if a frame compares namespaces in `array_namespace`; else None."""
-    return _CALL.numpy_name if is_asked_by(frame) else None
+    return _CALL.numpy_name if is_array_namespace(frame) else None
 
 
 def numpy_namespace(frame: FrameType) -> Any:
@@ -53,7 +53,7 @@ def replace_numpy(frame: FrameType) -> None:
 
     It returns the first of several namespaces with an equal name, and the traced one must be first.
     """
-    if not is_asked_by(frame):
+    if not is_array_namespace(frame):
         return
     variables = frame.f_locals
     is_native = variables.get("use_compat") is False

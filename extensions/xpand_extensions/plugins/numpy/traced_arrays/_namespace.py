@@ -23,6 +23,7 @@ class Namespace(TracedNamespace):
     """
 
     advice = ADVICE
+    holder_of_objects = np.ndarray
     _own_name: str
 
     @property
