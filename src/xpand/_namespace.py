@@ -280,7 +280,7 @@ def conversion(x: object) -> str:
     if hasattr(x, "todense"):  # a container of its own, whose attributes hold only the stored elements
         own = type(x).__module__.partition(".")[0] == "xpand_extensions"
         write = "it is sparse: use" if own else "convert it with `sparse.from_native` for"
-        return f"; {write} the functions of `xpand_extensions.sparse`, or write `x.todense()`"
+        return f"; {write} the functions of `xpand.sparse`, or write `x.todense()`"
     if hasattr(x, "to_numpy"):  # columns of pandas and others may have other types than arrays
         return "; write `x.to_numpy()`"
     for name in ("array", "data", "values"):  # of named arrays, xarray and others

@@ -103,7 +103,7 @@ ArrayLike: TypeAlias = Array | Scalar
 """An array or a Python scalar. Convert lists with `xp.asarray`."""
 
 Key: TypeAlias = Array
-"""A key of random numbers, from `xpand_extensions.random.key`: xpand's key, or a typed key of JAX."""
+"""A key of random numbers, from `xpand.random.key`: xpand's key, or a typed key of JAX."""
 
 Tree: TypeAlias = Any
 """A tree of arrays: nested tuples, lists, dictionaries, None and registered classes, or a single array."""

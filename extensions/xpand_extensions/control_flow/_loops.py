@@ -34,7 +34,7 @@ def while_loop(
         max_iter: The maximum number of steps. A sequence of numbers of steps returns the trajectory: the carry after
             each of these numbers, or after the last step if the loop ended earlier. None: there is no bound, and JAX
             has no reverse mode.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory, the values are
@@ -111,7 +111,7 @@ def fori_loop(
             otherwise the library's data type for indices.
         init_val: The initial carry, as in `while_loop`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         The carry after the last step.

@@ -48,7 +48,7 @@ def scan(
         length: The number of steps. Needed if `xs` has no arrays.
         reverse: Start at the last position. The stacked arrays keep the positions of `xs`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         A pair: the last carry, and the results of the steps, stacked along a new first axis. Without steps `f` is still

@@ -1,6 +1,6 @@
 """Convolutions of named arrays. Axes that only one array has broadcast, as in arithmetic.
 
-Options, accuracy and errors are those of the functions of the same names in `xpand_extensions.convolution`.
+Options, accuracy and errors are those of the functions of the same names in `xpand.convolution`.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -25,7 +25,7 @@ __dir__ = __all__.copy
 
 
 def convolve(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options: Any) -> NamedArray:
-    """Convolve two arrays along axes that both have: see `xpand_extensions.convolution.convolve`.
+    """Convolve two arrays along axes that both have: see `xpand.convolution.convolve`.
 
     Args:
         x: An array of any numeric data type.
@@ -47,7 +47,7 @@ def correlate(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options:
 def conv(
     x: NamedArray, kernel: NamedArray, axis: AxisSelection, channels: tuple[AxisSelector, AxisSelector], **options: Any
 ) -> NamedArray:
-    """Convolve inputs of several channels with a kernel that is not reversed: see `xpand_extensions.convolution.conv`.
+    """Convolve inputs of several channels with a kernel that is not reversed: see `xpand.convolution.conv`.
 
     Args:
         x: The inputs, with the spatial axes and the input channels. All other axes are mapped over.
@@ -74,7 +74,7 @@ def conv(
 def conv_transpose(
     x: NamedArray, kernel: NamedArray, axis: AxisSelection, channels: tuple[AxisSelector, AxisSelector], **options: Any
 ) -> NamedArray:
-    """Apply the transpose of `conv`: see `xpand_extensions.convolution.conv_transpose`.
+    """Apply the transpose of `conv`: see `xpand.convolution.conv_transpose`.
 
     Arguments and errors are those of `conv`. `channels` names the channel axis of `x` first, which are the output
     channels of the convolution.

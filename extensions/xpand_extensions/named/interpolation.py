@@ -1,6 +1,6 @@
 """Interpolation of named arrays: between points along an axis, and on regular grids.
 
-Options, accuracy and errors are those of the functions of the same names in `xpand_extensions.interpolation`.
+Options, accuracy and errors are those of the functions of the same names in `xpand.interpolation`.
 
 >>> import numpy as np
 >>> from xpand_extensions import named as hax
@@ -28,7 +28,7 @@ __dir__ = __all__.copy
 
 
 def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSelector, **options: Any) -> NamedArray:
-    """Interpolate functions of one variable linearly: see `xpand_extensions.interpolation.interp`.
+    """Interpolate functions of one variable linearly: see `xpand.interpolation.interp`.
 
     Args:
         x: The points at which to evaluate the functions.
@@ -71,7 +71,7 @@ def grid_sample(grid: NamedArray, coordinates: Mapping[Any, NamedArray], **optio
         grid: Values on the grid.
         coordinates: For each axis of the grid to interpolate along, the positions in steps of the grid. They broadcast
             by name.
-        **options: `extrapolation`, as in `xpand_extensions.interpolation.grid_sample`.
+        **options: `extrapolation`, as in `xpand.interpolation.grid_sample`.
 
     Returns:
         An array with the axes of the coordinates in place of the interpolated axes. Along axes that both have, each

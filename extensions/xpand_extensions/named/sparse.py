@@ -1,6 +1,6 @@
 """Sparse arrays. Each call names their axes.
 
-A sparse container of `xpand_extensions.sparse` has no names: `axes` lists the names of all its axes, in order. Results
+A sparse container of `xpand.sparse` has no names: `axes` lists the names of all its axes, in order. Results
 are named arrays. `linear_solve.solve` also takes such containers.
 
 >>> import numpy as np
@@ -34,7 +34,7 @@ def from_dense(x: NamedArray, axes: Axes, **options: Any) -> _sparse.Sparse:
     Args:
         x: A named array.
         axes: All axes of `x`, in the order of the container.
-        **options: Options of `xpand_extensions.sparse.from_dense`, such as `format` and `batch_ndim`.
+        **options: Options of `xpand.sparse.from_dense`, such as `format` and `batch_ndim`.
 
     Raises:
         ValueError: `axes` are not those of the array.
@@ -49,7 +49,7 @@ def todense(a: Any, axes: Axes) -> NamedArray:
 
 
 def matmul(a: Any, x: NamedArray, *, axes: Axes) -> NamedArray:
-    """Multiply sparse matrices by an array, and sum over the column axis: see `xpand_extensions.sparse.matmul`.
+    """Multiply sparse matrices by an array, and sum over the column axis: see `xpand.sparse.matmul`.
 
     Args:
         a: A sparse container.

@@ -1,6 +1,6 @@
 """Elementwise special functions of named arrays, which broadcast by name.
 
-Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`,
+Arguments, accuracy and errors are those of the functions of the same names in `xpand.special`. `logsumexp`,
 `softmax` and `log_softmax` work along an axis.
 
 >>> import numpy as np

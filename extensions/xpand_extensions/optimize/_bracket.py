@@ -63,7 +63,7 @@ def bracketed_root(
         throw: Whether to raise `ConvergenceError` if an element hasn't converged; the result is in the error's
             `result`. Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
         progress: Whether to show the iterations and the residual; or a function of a `Progress`, see
-            `xpand_extensions.progress`.
+            `xpand.progress`.
         record_history: Whether to return the values of each iteration in `history`.
 
     Returns:
