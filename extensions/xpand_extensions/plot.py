@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import is_concrete, namespace
-from xpand.extend import Array, Namespace, checks, describe
+from xpand.extend import Array, LibraryNamespace, Namespace, checks, describe
 
 from ._dispatch import pluggable
 from ._drawing import SVG, Drawing, drawn
@@ -78,7 +78,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     matrix = container if isinstance(container, Sparse) else a
     if len(matrix.shape) != 2:
         raise ValueError(f"sparsity: a must be a matrix, got the shape {tuple(matrix.shape)}; draw one of a batch")
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     if isinstance(matrix, Sparse):
         rows, columns = (_on_host("sparsity", "a", x) for x in tocoo(matrix).coords)
     else:
@@ -149,7 +149,7 @@ def convergence(
         raise ValueError(
             f"convergence: a history has its steps, at least one, along the last axis, got the shape {host.shape}"
         )
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     ax = _axes("convergence", ax)
     lines = np.reshape(host, (-1, host.shape[-1]))
     for number in range(lines.shape[0]):
@@ -315,7 +315,7 @@ def samples(
     host = _on_host("samples", "x", x)
     if not host.size:
         raise ValueError(f"samples: x must have samples, got the shape {tuple(x.shape)}")
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     flat = np.reshape(host, (-1,))
     is_integer = xp.isdtype(x.dtype, "integral")
     if not is_integer and not np.all(np.isfinite(flat)):

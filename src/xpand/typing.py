@@ -6,9 +6,22 @@ so `DType` and `Device` are `Any`.
 
 from collections.abc import Iterator, Sequence
 from types import ModuleType
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
-__all__ = ["Array", "ArrayLike", "Axis", "DType", "Device", "Key", "LibraryArray", "Namespace", "Scalar", "Tree"]
+__all__ = [
+    "Array",
+    "ArrayLike",
+    "Axis",
+    "DType",
+    "Device",
+    "Key",
+    "LibraryArray",
+    "LibraryNamespace",
+    "Namespace",
+    "Scalar",
+    "StandardNamespace",
+    "Tree",
+]
 __dir__ = __all__.copy
 
 
@@ -87,14 +100,28 @@ class Array(Protocol):
 LibraryArray: TypeAlias = Any
 """An array of one library, with this library's own attributes. For namespaces and plug-ins."""
 
+LibraryNamespace: TypeAlias = Any
+"""The namespace of one library, with this library's own functions. For namespaces and plug-ins."""
+
 DType: TypeAlias = Any
 """A data type of any library."""
 
 Device: TypeAlias = Any
 """A device of any library."""
 
-Namespace: TypeAlias = ModuleType
-"""A namespace that follows the array API standard."""
+if TYPE_CHECKING:
+    from ._standard import StandardNamespace as StandardNamespace
+
+    Namespace: TypeAlias = StandardNamespace | ModuleType
+else:
+    StandardNamespace: TypeAlias = ModuleType
+    """A namespace of the array API standard: type checkers know its functions, data types and constants.
+
+    `xpand.array_namespace` returns one.
+    """
+
+    Namespace: TypeAlias = ModuleType
+    """A namespace of the standard, or any module that is one: for the types of parameters."""
 
 Scalar: TypeAlias = bool | int | float | complex
 """A Python scalar. It gets the data type of the array that it is combined with."""

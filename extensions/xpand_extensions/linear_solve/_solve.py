@@ -320,8 +320,11 @@ def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[
 def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
     """Return the residuals and statuses of singular systems, which were made regular to be solved."""
     xp, rows = array_namespace(b), found.x.ndim - b.ndim
-    products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
-    missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
+    if rows:
+        products = xp.stack([system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])])
+    else:
+        products = system.multiply(found.x)
+    missing = autodiff.stop_gradient(b - products)
     b, outside = autodiff.stop_gradient((b, outside))
     tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
     zero = xp.zeros_like(found.status)

@@ -241,7 +241,8 @@ def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array
         ends = [x if x.dtype == dtype else xp.astype(x, dtype) for x in ends]
     left, right = checks.promote(name, xp, a=ends[0], b=ends[1])
     shape = checks.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
-    return tuple(x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
+    left, right = (x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
+    return left, right
 
 
 def _reset_nonfinite(a: Array, record: Record) -> Record:
