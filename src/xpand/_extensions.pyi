@@ -10,7 +10,6 @@ from xpand_extensions import (
     checkpoint as checkpoint,
     cond as cond,
     control_flow as control_flow,
-    convert as convert,
     convolution as convolution,
     custom_jvp as custom_jvp,
     custom_vjp as custom_vjp,
@@ -25,7 +24,6 @@ from xpand_extensions import (
     interpolation as interpolation,
     jacfwd as jacfwd,
     jacrev as jacrev,
-    jit as jit,
     jvp as jvp,
     linalg as linalg,
     linear_solve as linear_solve,
@@ -36,7 +34,6 @@ from xpand_extensions import (
     plot as plot,
     pluggable as pluggable,
     precision as precision,
-    profile as profile,
     progress as progress,
     random as random,
     scan as scan,
@@ -50,7 +47,12 @@ from xpand_extensions import (
     value_and_grad as value_and_grad,
     vectorize as vectorize,
     vjp as vjp,
-    vmap as vmap,
     while_loop as while_loop,
     windows as windows,
 )
+from xpand_extensions._callables import Convert, Jit, Profile, Vmap
+
+convert: Convert
+jit: Jit
+profile: Profile
+vmap: Vmap
