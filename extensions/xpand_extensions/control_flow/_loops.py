@@ -10,9 +10,11 @@ from .._bounds import index_dtype
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
+from ._signatures import fori_loop_signature, while_loop_signature
 from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, one_library, scalar_bool
 
 
+@while_loop_signature
 @clean_tracebacks
 @pluggable
 def while_loop(
@@ -89,6 +91,7 @@ def while_loop(
     return carry.tree(carry.run(loop))
 
 
+@fori_loop_signature
 @clean_tracebacks
 @pluggable
 def fori_loop(

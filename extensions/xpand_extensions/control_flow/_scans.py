@@ -11,6 +11,7 @@ from .._transforms import as_array
 from .._transforms_patterns import sliceable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
+from ._signatures import scan_signature
 from ._trees import (
     Arrays,
     Carry,
@@ -26,6 +27,7 @@ from ._trees import (
 )
 
 
+@scan_signature
 @clean_tracebacks
 @pluggable
 def scan(
