@@ -69,7 +69,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     Source: `matplotlib.pyplot.spy`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import sparse
+    >>> from xpand import sparse
     >>> axes = sparsity(sparse.eye(3))
     >>> axes.get_title()
     '3 × 3, 3 entries'
@@ -209,8 +209,7 @@ def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
         RuntimeError: The profile has not ended.
 
     >>> import numpy as np
-    >>> from xpand_extensions import special
-    >>> from xpand_extensions.profile import profile
+    >>> from xpand import profile, special
     >>> with profile() as p:
     ...     y = special.expit(np.ones(3))
     >>> axes = timeline(p)
@@ -259,7 +258,7 @@ def memory(profile: Profile, /, *, ax: Axes = None) -> Axes:
         RuntimeError: The profile has not ended.
 
     >>> import numpy as np
-    >>> from xpand_extensions.profile import profile
+    >>> from xpand import profile
     >>> from xpand_extensions.scatter import segment_sum
     >>> with profile(memory=True) as p:
     ...     y = segment_sum(np.ones(1000), np.zeros(1000, dtype=np.int64), num_segments=5)
@@ -301,7 +300,7 @@ def samples(
         ValueError: No samples, or values that aren't finite or not concrete.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> x = random.normal(random.key(0, xp=np), 1000)
     >>> axes = samples(x, lambda t: np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi))
     >>> [text.get_text() for text in axes.get_legend().get_texts()]

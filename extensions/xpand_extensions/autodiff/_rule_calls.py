@@ -28,7 +28,7 @@ class SymbolicZero:
     Source: `jax.custom_derivatives.SymbolicZero`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import custom_jvp, jvp
+    >>> from xpand import custom_jvp, jvp
     >>> f = custom_jvp(lambda x, y: x * y)
     >>> def rule(primals, tangents):
     ...     (x, y), (dx, dy) = primals, tangents

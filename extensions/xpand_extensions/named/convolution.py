@@ -3,7 +3,7 @@
 Options, accuracy and errors are those of the functions of the same names in `xpand.convolution`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> x = hax.named(np.asarray([[1.0, 2.0, 4.0], [0.0, 1.0, 0.0]]), ("place", "time"))
 >>> hax.convolution.convolve(x, hax.named(np.asarray([1.0, 1.0]), "time"), "time", mode="valid")
 NamedArray({'place': 2, 'time': 2}, array([[3., 6.],
@@ -63,7 +63,7 @@ def conv(
         ValueError: An array lacks an axis, or the kernel has other axes.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.ones((4, 8, 3)), ("batch", "time", "in"))
     >>> conv(x, hax.named(np.ones((5, 3, 2)), ("out", "in", "time")), "time", ("in", "out")).shape
     {'batch': 4, 'out': 5, 'time': 7}

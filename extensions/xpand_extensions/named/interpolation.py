@@ -3,7 +3,7 @@
 Options, accuracy and errors are those of the functions of the same names in `xpand.interpolation`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> grid = hax.named(np.asarray([[0.0, 10.0], [20.0, 30.0]]), ("latitude", "longitude"))
 >>> at = hax.named(np.asarray([0.0, 0.5, 1.0]), "station")
 >>> hax.interpolation.grid_sample(grid, {"latitude": at, "longitude": 1 - at})
@@ -44,7 +44,7 @@ def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSele
         ValueError: `points` or `values` lack the axis, `x` has it, or sizes differ.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> points, values = hax.named(np.asarray([0.0, 1.0]), "t"), hax.named(np.asarray([[0.0, 2.0]]), ("place", "t"))
     >>> interp(hax.named(np.asarray([0.5, 3.0]), "new"), points, values, "t", right=-1.0)
     NamedArray({'place': 1, 'new': 2}, array([[ 1., -1.]]))

@@ -6,7 +6,7 @@ mapped over. Options, methods and errors are those of the functions of the same 
 `xpand.linear_solve`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> a = hax.named(np.asarray([[4.0, 1.0], [1.0, 3.0]]), ("i", "j"))
 >>> b = hax.named(np.asarray([[1.0, 2.0], [0.0, 0.0], [4.0, 1.0]]), ("place", "i"))
 >>> hax.linear_solve.solve(a, b, axes=("i", "j")).x.array.round(3)
@@ -84,7 +84,7 @@ def lstsq(a: NamedArray, b: NamedArray, *, axes: Axes, rtol: float | None = None
         A `LstsqResult` of named arrays. The singular values lie along the axis "singular_value".
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> a = hax.named(np.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), ("time", "term"))
     >>> lstsq(a, hax.named(np.asarray([1.0, 3.0, 5.0]), "time"), axes=("time", "term")).x.array.round(6)
     array([1., 2.])

@@ -8,7 +8,7 @@ problems. Fields of the result other than `x` and `fun`, such as `status`, are a
 those of `batch`, in its order.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> target = hax.named(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("place", "feature"))
 >>> found = hax.optimize.minimize(lambda x: ((x - target) ** 2.0).sum("feature"), 0.0 * target, batch="place")
 >>> found.x.array.round(3), found.converged
@@ -109,7 +109,7 @@ def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
         **options: Options of the positional function, such as `method` and `args`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> squares = hax.named(np.asarray([4.0, 9.0]), "i")
     >>> bracketed_root(lambda x: x * x - squares, 0.0, squares).x.array.round(6)
     array([2., 3.])

@@ -4,7 +4,7 @@ The axis of the segments replaces the reduced axis. Empty segments, and indices 
 `xpand.scatter`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> ages = hax.named(np.asarray([30.0, 50.0, 20.0]), "person")
 >>> team = hax.named(np.asarray([0, 1, 0]), "person")
 >>> hax.scatter.segment_mean(ages, team, hax.Axis("team", 2))

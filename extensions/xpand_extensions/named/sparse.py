@@ -4,7 +4,7 @@ A sparse container of `xpand.sparse` has no names: `axes` lists the names of all
 are named arrays. `linear_solve.solve` also takes such containers.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> a = hax.sparse.from_dense(hax.named(np.asarray([[0.0, 2.0], [3.0, 0.0]]), ("i", "j")), ("i", "j"))
 >>> hax.sparse.matmul(a, hax.named(np.asarray([1.0, 10.0]), "j"), axes=("i", "j"))
 NamedArray({'i': 2}, array([20.,  3.]))

@@ -1,7 +1,7 @@
 """Quantiles, running extremes and moving windows of named arrays.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> x = hax.named(np.asarray([[1.0, 5.0, 3.0], [2.0, 4.0, 8.0]]), ("place", "time"))
 >>> hax.statistics.quantile(x, 0.5, "time")
 NamedArray({'place': 2}, array([3., 4.]))
