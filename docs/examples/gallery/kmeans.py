@@ -7,9 +7,8 @@ The same function runs on arrays in memory.
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, random, scatter
 from xpand.extend import Array, Namespace
-from xpand_extensions import random, scatter
 
 from . import Results, Values
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from xpand import grad, vmap
 from xpand.extend import Array, Namespace
-from xpand_extensions.autodiff import grad
 from xpand_extensions.optimize import minimize
-from xpand_extensions.vmap import vmap
 
 from . import Results, Values
 
