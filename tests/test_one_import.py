@@ -106,8 +106,9 @@ def test_names_from_elsewhere_get_advice() -> None:
 
 def test_type_checkers_see_the_same_names() -> None:
     stub = ast.parse((CORE / "_extensions.pyi").read_text(encoding="utf-8"))
-    typed = {alias.name for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
-    assert typed == extension_names(xpand)
+    typed = {alias.asname for node in stub.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    typed |= {node.target.id for node in stub.body if isinstance(node, ast.AnnAssign)}  # type: ignore[union-attr]
+    assert typed - {None} == extension_names(xpand)
     package = ast.parse((CORE / "__init__.py").read_text(encoding="utf-8"))
     block = next(node for node in package.body if isinstance(node, ast.If))
     core = {alias.name for node in block.body if isinstance(node, ast.ImportFrom) for alias in node.names} - {"*"}
@@ -118,6 +119,15 @@ def test_type_checkers_see_the_same_names() -> None:
     shown |= {node.target.id for node in block.body if isinstance(node, ast.AnnAssign)}  # type: ignore[union-attr]
     defined = {name for name in xpand_extensions.__all__ if name not in shown}
     assert shown - {"_callables"} | defined == set(dir(xpand_extensions))
+
+
+@pytest.mark.parametrize("name", ["convert", "jit", "profile", "vmap"])
+def test_type_checkers_see_the_attributes_of_callable_modules(name: str) -> None:
+    path = Path(xpand_extensions.__file__).parent / "_callables.pyi"
+    classes = {node.name: node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.ClassDef)}
+    body = classes[name.capitalize()].body
+    assigned = {target.id for node in body if isinstance(node, ast.Assign) for target in node.targets}  # type: ignore
+    assert assigned == {"__call__", *importlib.import_module(f"xpand_extensions.{name}").__all__}
 
 
 def test_core_modules_keep_their_meaning() -> None:
