@@ -112,7 +112,8 @@ def reference_pages() -> dict[str, str]:
     own = [name for name in xpand.__all__ if name not in helper_names()]
     pages = {
         "reference/xpand.md": "# xpand\n\n"
-        + "The entry point to the namespaces, the default namespace, and conditions on values. The functions of "
+        + "The entry point to the namespaces, the default namespace, and conditions on values. The modules and "
+        + "the most common functions of [xpand_extensions](xpand_extensions.md) are attributes, too. The functions of "
         + "array-api-compat are listed [at the end](#helpers).\n\n"
         + _objects("xpand", own)
         + "## Helpers\n\n<!-- table: helpers -->\n",
@@ -155,7 +156,7 @@ def _summary_table(name: str, module: str) -> str:
     rows = []
     for public in found.__all__:
         value = getattr(found, public)
-        if callable(value) and not is_alias(value):
+        if callable(value) and value is not Any and not is_alias(value):
             sentence = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
             rows.append([f"[`{public}`](#{module}.{public})", re.sub(r"([|])", r"\\\1", sentence)])
     table = _tables.table(["name", "description"], rows) if rows else ""
