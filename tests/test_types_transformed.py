@@ -141,7 +141,7 @@ def outcomes(messages: list[tuple[str, int, str]]) -> dict[int, str]:
     for _, line, message in messages:
         if message.startswith("error"):
             found[line] = "error"
-        revealed = re.search(r'(?:Revealed type|Type of ".*") is "(.*)"$', message)
+        revealed = re.search(r'^(?:note: Revealed type|information: Type of ".*") is "(.*)"$', message)
         if revealed is not None:
             found.setdefault(line, re.sub(r"\b(?:\w+\.)+(\w+)", r"\1", revealed[1]))
     return found
@@ -207,9 +207,8 @@ def revealing(tmp_path: Path) -> Path:
 
 
 def revealed_types(messages: list[tuple[str, int, str]]) -> list[str]:
-    matches = (
-        (file, line, re.search(r'(?:Revealed type|Type of ".*") is "(.*)"$', text)) for file, line, text in messages
-    )
+    pattern = re.compile(r'^(?:note: Revealed type|information: Type of ".*") is "(.*)"$')
+    matches = [(file, line, pattern.search(text)) for file, line, text in messages]
     return [f"{file}:{line}: {match[1]}" for file, line, match in matches if match is not None]
 
 
