@@ -113,7 +113,8 @@ def reference_pages() -> dict[str, str]:
     own = [name for name in xpand.__all__ if name not in helper_names()]
     pages = {
         "reference/xpand.md": "# xpand\n\n"
-        + "The entry point to the namespaces, the default namespace, and conditions on values. The functions of "
+        + "The entry point to the namespaces, the default namespace, and conditions on values. The modules and "
+        + "the most common functions of [xpand_extensions](xpand_extensions.md) are attributes, too. The functions of "
         + "array-api-compat are listed [at the end](#helpers).\n\n"
         + _objects("xpand", own)
         + "## Helpers\n\n<!-- table: helpers -->\n",
@@ -140,12 +141,27 @@ def reference_pages() -> dict[str, str]:
     modules = {name: f"xpand.{name}" for name in topics()}
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
-        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}" + _in_order(module)
+        pages[f"reference/{name}.md"] = (
+            f"# {name}\n\n{_summary_table(name, module)}\n\n::: {module}\n{options}" + _in_order(module)
+        )
     for name in filter(lambda name: inspect.ismodule(getattr(named, name)), named.__all__):
         pages["reference/named.md"] += (
             f"\n## named.{name} {{ #xpand_extensions.named.{name} }}\n\n::: xpand_extensions.named.{name}\n{options}"
         )
     return pages
+
+
+def _summary_table(name: str, module: str) -> str:
+    """Write the line that imports a module, and a table of its functions and classes with their first sentences."""
+    found = importlib.import_module(module)
+    rows = []
+    for public in found.__all__:
+        value = getattr(found, public)
+        if callable(value) and value is not Any and not is_alias(value):
+            sentence = " ".join((inspect.getdoc(value) or "").partition("\n\n")[0].split())
+            rows.append([f"[`{public}`](#{module}.{public})", re.sub(r"([|])", r"\\\1", sentence)])
+    table = _tables.table(["name", "description"], rows) if rows else ""
+    return f"```python\nfrom xpand import {name}\n```\n\n{table}"
 
 
 def _in_order(module: str) -> str:

@@ -335,6 +335,8 @@ def test_formulas_become_mathml():
 
 def test_a_page_of_the_reference_has_functions_first():
     page = _hooks.reference_pages()["reference/linear_solve.md"]
+    assert "\nfrom xpand import linear_solve\n" in page
+    assert page.count("| [`solve`](#xpand_extensions.linear_solve.solve) | ") == 1
     assert '["solve", "factorize"' in page
     assert page.index('"multilevel"') < page.index('"ConvergenceError"')
 

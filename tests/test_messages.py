@@ -361,7 +361,7 @@ def test_objects_that_hold_arrays() -> None:
         xpand.array_namespace(matrix)
     mixed = r"takes sparse arrays of one library, got a, a CSR with values in torch\.Tensor, and b, .*numpy\.ndarray; "
     for operation in (operator.matmul, operator.add):
-        with pytest.raises(TypeError, match=rf"{mixed}.* `convert\(b, 'torch'\)` of `xpand_extensions\.convert`$"):
+        with pytest.raises(TypeError, match=rf"{mixed}.* `convert\(b, 'torch'\)` of `xpand\.convert`$"):
             operation(sparse.from_dense(torch.eye(2), format="csr"), matrix)
 
 
@@ -381,6 +381,8 @@ def test_modules_list_their_public_names() -> None:
     for name in ("xpand", "xpand.common", *(f"xpand_extensions.{each}" for each in capabilities)):
         module = importlib.import_module(name)
         others = {each for each in dir(module) if not each.startswith("_")} - set(module.__all__)
+        if name == "xpand":
+            others -= set(dir(xpand_extensions))  # imported on first use
         assert all(inspect.ismodule(getattr(module, each)) for each in others), (name, others)
 
 

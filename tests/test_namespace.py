@@ -92,7 +92,7 @@ def test_names_that_the_package_lacks():
     code = "import xpand\ntry:\n    xpand.{}\nexcept AttributeError as error:\n    print(error)"
     for name, advice in (
         ("numpy", "write `import xpand.numpy`"),
-        ("zeros", "`xpand.default_namespace()` has the standard's functions, `xpand_extensions` those beyond it"),
+        ("zeros", "the standard's functions are in `xpand.array_namespace(x)` and in `xpand.default_namespace()`"),
     ):
         done = subprocess.run([sys.executable, "-c", code.format(name)], capture_output=True, text=True, check=True)
         assert done.stdout == f"module 'xpand' has no attribute {name!r}; {advice}\n"

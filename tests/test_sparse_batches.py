@@ -96,5 +96,5 @@ def test_patterns_of_diagonals_are_known_in_what_is_compiled(library: Library) -
 
 def test_what_is_unknown_names_vmap() -> None:
     a = sparse.eye(3, xp=BY_ID["jax"].xp)
-    with pytest.raises(TypeError, match=r"use `xpand_extensions.vmap`"):
+    with pytest.raises(TypeError, match=r"use `xpand.vmap`"):
         jit(lambda a: (a @ a).todense())(a)

@@ -8,9 +8,8 @@ from typing import Any
 from sklearn.datasets import load_digits
 
 import xpand
+from xpand import jit, named as hax
 from xpand.extend import Array, Namespace
-from xpand_extensions import named as hax
-from xpand_extensions.jit import jit
 from xpand_extensions.named import Axis, NamedArray
 from xpand_extensions.random import key, split
 

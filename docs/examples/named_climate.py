@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from xpand_extensions import named as hax
-from xpand_extensions.convert import convert
+from xpand import convert, named as hax
 from xpand_extensions.named import Axis
 
 STATIONS = {"Oslo": (59.9, 10.8), "Nairobi": (-1.3, 36.8), "Lima": (-12.0, 282.9), "Sydney": (-33.9, 151.2)}

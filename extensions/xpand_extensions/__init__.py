@@ -1,11 +1,11 @@
 """Functions that the array API standard lacks, on every array library.
 
-Each capability is a module: `from xpand_extensions import scatter`. Its functions take arrays of any library and check
+Each capability is a module: `from xpand import scatter`. Its functions take arrays of any library and check
 their arguments. Then they call the library's own implementation, or a generic one that uses the standard alone.
 
-`import xpand_extensions as xe` gives all of them as attributes, and the most common transformations too: `xe.scatter`,
-`xe.grad`, `xe.jit`. They are imported on first use. The modules `jit`, `vmap`, `convert` and `profile` can be called
-like their functions of the same names.
+All of them, and the most common transformations too, are attributes of this package and of `xpand`: `xpand.scatter`,
+`xpand.grad`, `xpand.jit`. They are imported on first use. The modules `jit`, `vmap`, `convert` and `profile` can be
+called like their functions of the same names.
 """
 
 import sys
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         bits as bits,
         control_flow as control_flow,
         convolution as convolution,
+        debug as debug,
         devices as devices,
+        extend as extend,
         histograms as histograms,
         indexing as indexing,
         interpolation as interpolation,
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
         named as named,
         optimize as optimize,
         padding as padding,
+        plot as plot,
         precision as precision,
+        progress as progress,
         random as random,
         scatter as scatter,
         sorting as sorting,
@@ -84,7 +88,7 @@ _MODULE_OF: Final = {
     "vectorize": "vmap",
 }
 
-_INTERNAL: Final = {"generic", "plugins", "tracing"}
+_INTERNAL: Final = {"cli", "generic", "plugins", "tracing"}
 """Modules that users do not import."""
 
 if not TYPE_CHECKING:  # a type checker would accept any name

@@ -66,7 +66,7 @@ class GenericAt(At):
     def _write_basic(self, selection: Basic, values: Array) -> Array:
         """Return a copy with new values at a basic index. The values have the shape `selection.sliced`."""
         xp = array_namespace(self.x)
-        out = xp.asarray(self.x, copy=True)
+        out: Array = xp.asarray(self.x, copy=True)
         if is_writeable_array(out):
             out[selection.key] = values
             return out

@@ -394,7 +394,7 @@ def untraceable(facade: F, /) -> F:
 
     def raises(*args: Any, **kwargs: Any) -> NoReturn:
         raise UnsupportedError(
-            f"{facade.__name__}: torch.compile cannot trace it; use `xpand_extensions.jit.jit` in place of "
+            f"{facade.__name__}: torch.compile cannot trace it; use `xpand.jit` in place of "
             "torch.compile, or call it outside of the compiled function"
         )
 

@@ -56,7 +56,8 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
         if len(arrays) == 1 and not narrow:
             return function(*args, **kwargs)
         wide = xp.float32 if narrow else dtype
-        converted = [xp.astype(x, wide) if hasattr(x, "dtype") and x.dtype != wide else x for x in args]
+        given: tuple[Any, ...] = args
+        converted = [xp.astype(x, wide) if hasattr(x, "dtype") and x.dtype != wide else x for x in given]
         result = function(*converted, **kwargs)  # type: ignore[arg-type]
         return xp.astype(result, dtype) if narrow else result
 

@@ -75,7 +75,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(("hstack", "vstack"), "`sparse.concat`"),
         "diags_array": "`sparse.diags`",
         **dict.fromkeys(("issparse", "isspmatrix"), "`sparse.is_sparse`"),
-        "linalg": "`xpand_extensions.linear_solve`",
+        "linalg": "`xpand.linear_solve`",
         **dict.fromkeys(("from_scipy", "from_torch"), "`sparse.from_native`"),
         "identity": "`sparse.eye`",
         "random": "`sparse.from_dense`, of random numbers that are mostly zero",
@@ -184,7 +184,7 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "xpand_extensions": {
         **dict.fromkeys(("tree", "tree_map", "tree_util"), "`xpand.trees`"),
         "fft": "`xp.fft` of the standard, with `xp = xpand.array_namespace(x)`",
-        "gradient": "`grad` for the gradient of a function, or `xpand_extensions.statistics.gradient` for differences",
+        "gradient": "`grad` for the gradient of a function, or `xpand.statistics.gradient` for differences",
     },
     "vmap": {
         "axis_names": "`vmap.axis_index` and `vmap.axis_size`, which take a name",
@@ -383,14 +383,14 @@ def not_an_array(cls: C) -> C:
 def _of_a_capability(name: str, capabilities: Sequence[str] = _WITH_NUMPYS_NAMES) -> str | None:
     for capability in capabilities:
         if name in import_module(f"{__package__}.{capability}").__all__:
-            return f"`xpand_extensions.{capability}.{name}`"
+            return f"`xpand.{capability}.{name}`"
     return None
 
 
 def instead_of(name: str) -> str:
     """Say what to write instead of a function of NumPy, SciPy or PyTorch that the standard lacks."""
     found = _of_a_capability(name.rpartition(".")[2]) or renamed(name)
-    return "use a function of the standard or of `xpand_extensions`" if found is None else f"write {found}"
+    return "use a function of the standard or of `xpand`" if found is None else f"write {found}"
 
 
 def missing(

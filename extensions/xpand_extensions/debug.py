@@ -38,7 +38,7 @@ def checking_leaks() -> Iterator[None]:
     Source: `jax.checking_leaks`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.jit import jit
+    >>> from xpand import jit
     >>> kept = []
     >>> with checking_leaks():  # doctest: +ELLIPSIS
     ...     jit(lambda x: (kept.append(x), 2 * x)[1])(np.asarray(1.0))
@@ -77,7 +77,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     Source: `jax.debug.callback`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import grad
     >>> seen = []
     >>> float(grad(lambda x: (callback(seen.append, x), x * x)[1])(np.asarray(3.0))), float(seen[0])
     (6.0, 3.0)
@@ -107,7 +107,7 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     Source: `jax.debug.print`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.jit import jit
+    >>> from xpand import jit
     >>> double = jit(lambda x: (print("x = {x}", x=x), 2 * x)[1])
     >>> double(np.asarray([1, 2]))
     x = [1 2]

@@ -328,7 +328,7 @@ def _check_weights(
 
 
 def _spread(weights: Array | None, shape: tuple[int, ...] | None) -> Array | None:
-    return weights if shape is None else array_namespace(weights).broadcast_to(weights, shape)
+    return weights if shape is None or weights is None else array_namespace(weights).broadcast_to(weights, shape)
 
 
 def _is_number(bins: Any) -> bool:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import is_concrete, namespace
-from xpand.extend import Array, Namespace, checks, describe
+from xpand.extend import Array, LibraryNamespace, Namespace, checks, describe
 
 from ._dispatch import pluggable
 from ._drawing import SVG, Drawing, drawn
@@ -69,7 +69,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     Source: `matplotlib.pyplot.spy`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import sparse
+    >>> from xpand import sparse
     >>> axes = sparsity(sparse.eye(3))
     >>> axes.get_title()
     '3 × 3, 3 entries'
@@ -78,7 +78,7 @@ def sparsity(a: Any, /, *, ax: Axes = None) -> Axes:
     matrix = container if isinstance(container, Sparse) else a
     if len(matrix.shape) != 2:
         raise ValueError(f"sparsity: a must be a matrix, got the shape {tuple(matrix.shape)}; draw one of a batch")
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     if isinstance(matrix, Sparse):
         rows, columns = (_on_host("sparsity", "a", x) for x in tocoo(matrix).coords)
     else:
@@ -149,7 +149,7 @@ def convergence(
         raise ValueError(
             f"convergence: a history has its steps, at least one, along the last axis, got the shape {host.shape}"
         )
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     ax = _axes("convergence", ax)
     lines = np.reshape(host, (-1, host.shape[-1]))
     for number in range(lines.shape[0]):
@@ -209,8 +209,7 @@ def timeline(profile: Profile, /, *, ax: Axes = None) -> Axes:
         RuntimeError: The profile has not ended.
 
     >>> import numpy as np
-    >>> from xpand_extensions import special
-    >>> from xpand_extensions.profile import profile
+    >>> from xpand import profile, special
     >>> with profile() as p:
     ...     y = special.expit(np.ones(3))
     >>> axes = timeline(p)
@@ -259,7 +258,7 @@ def memory(profile: Profile, /, *, ax: Axes = None) -> Axes:
         RuntimeError: The profile has not ended.
 
     >>> import numpy as np
-    >>> from xpand_extensions.profile import profile
+    >>> from xpand import profile
     >>> from xpand_extensions.scatter import segment_sum
     >>> with profile(memory=True) as p:
     ...     y = segment_sum(np.ones(1000), np.zeros(1000, dtype=np.int64), num_segments=5)
@@ -301,7 +300,7 @@ def samples(
         ValueError: No samples, or values that aren't finite or not concrete.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> x = random.normal(random.key(0, xp=np), 1000)
     >>> axes = samples(x, lambda t: np.exp(-(t**2) / 2) / np.sqrt(2 * np.pi))
     >>> [text.get_text() for text in axes.get_legend().get_texts()]
@@ -315,7 +314,7 @@ def samples(
     host = _on_host("samples", "x", x)
     if not host.size:
         raise ValueError(f"samples: x must have samples, got the shape {tuple(x.shape)}")
-    np = namespace("numpy")
+    np: LibraryNamespace = namespace("numpy")
     flat = np.reshape(host, (-1,))
     is_integer = xp.isdtype(x.dtype, "integral")
     if not is_integer and not np.all(np.isfinite(flat)):

@@ -1,12 +1,14 @@
 """xpand: the array API standard on every library, with functions that the standard lacks.
 
 `array_namespace(x)` returns the conforming namespace of an array's library. This package also has all public names of
-`array_api_compat`. Capabilities beyond the standard are in `xpand_extensions`.
+`array_api_compat`.
+
+`import xpand` is enough: the modules of this package and of `xpand_extensions`, such as `xpand.trees` and
+`xpand.scatter`, and the most common functions of the extensions, such as `xpand.grad` and `xpand.jit`, are imported
+when they are first used.
 """
 
-from importlib.util import find_spec
-from types import ModuleType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from . import common
 from ._check import check
@@ -32,15 +34,35 @@ __all__ = [
 ]
 __all__ += common.__all__
 
-if not TYPE_CHECKING:  # a type checker would accept any name
+if TYPE_CHECKING:
+    from . import (
+        comparison as comparison,
+        creation as creation,
+        elementwise as elementwise,
+        extend as extend,
+        inspection as inspection,
+        manipulation as manipulation,
+        networks as networks,
+        polynomial as polynomial,
+        sampled as sampled,
+        sets as sets,
+        shapes as shapes,
+        trees as trees,
+        typing as typing,
+    )
+    from ._extensions import *
+else:  # a type checker would accept any name
 
-    def __getattr__(name: str) -> NoReturn:
-        module = f"{__name__}.{name}"
-        found = not name.startswith("_") and find_spec(module) is not None
-        elsewhere = "`xpand.default_namespace()` has the standard's functions, `xpand_extensions` those beyond it"
-        write = f"write `import {module}`" if found else elsewhere
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; {write}", name=name)
+    def __getattr__(name):
+        import sys
 
-    def __dir__() -> list[str]:
-        modules = {name for name, x in globals().items() if isinstance(x, ModuleType) and not name.startswith("_")}
-        return sorted({*__all__, "__version__", *modules})
+        from ._attributes import import_attribute
+
+        return import_attribute(sys.modules[__name__], name, sys._getframe(1))
+
+    def __dir__():
+        import sys
+
+        from ._attributes import attribute_names
+
+        return attribute_names(sys.modules[__name__])

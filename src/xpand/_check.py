@@ -31,7 +31,8 @@ def check(condition: Array | bool, message: str, /, *, error: type[Exception] = 
         if not condition:
             raise error(message)
         return
-    if isinstance(condition, (int, float, complex, str)) or condition is None:
+    given: object = condition
+    if isinstance(given, (int, float, complex, str)) or given is None:
         raise TypeError(f"check: condition must be a bool or a boolean array, got {describe(condition)}")
     xp = array_namespace(condition)
     if not xp.isdtype(condition.dtype, "bool"):

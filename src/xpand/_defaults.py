@@ -10,13 +10,13 @@ from typing import Any, Final
 
 from ._namespace import LIBRARIES, array_namespace, describe, library_name, namespace
 from ._settings import Setting
-from .typing import Namespace
+from .typing import Namespace, StandardNamespace
 
-_DEFAULT: Final[Setting[Namespace]] = Setting("xpand_default_namespace")
+_DEFAULT: Final[Setting[StandardNamespace]] = Setting("xpand_default_namespace")
 """Without a value: NumPy, imported at first use."""
 
 
-def default_namespace() -> Namespace:
+def default_namespace() -> StandardNamespace:
     """Return the namespace for calls without arrays.
 
     This is the namespace of the innermost `use` block, else that of `set_default_namespace`, else `xpand.numpy`.
@@ -43,7 +43,7 @@ def set_default_namespace(xp: Namespace | str | None) -> None:
     _DEFAULT.set(None if xp is None else _as_namespace(xp, "set_default_namespace"))
 
 
-def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
+def use(xp: Namespace | str) -> AbstractContextManager[StandardNamespace]:
     """Make a namespace the default inside a `with` block, for this thread or task only.
 
     The call has no effect without `with`. To set the default of the process, use `set_default_namespace`.
@@ -62,12 +62,12 @@ def use(xp: Namespace | str) -> AbstractContextManager[Namespace]:
 
 
 @contextmanager
-def _using(chosen: Namespace) -> Iterator[Namespace]:
+def _using(chosen: StandardNamespace) -> Iterator[StandardNamespace]:
     with _DEFAULT.block(chosen):
         yield chosen
 
 
-def choose_namespace(*values: Any) -> Namespace:
+def choose_namespace(*values: Any) -> StandardNamespace:
     """Choose the namespace to compute with, given arrays and plain values.
 
     If there are arrays of a library other than NumPy, that library is chosen. Otherwise, the default namespace is
@@ -81,8 +81,8 @@ def choose_namespace(*values: Any) -> Namespace:
     >>> choose_namespace([1, 2], 3.0) is default_namespace()
     True
     """
-    numpy: Namespace | None = None
-    chosen: Namespace | None = None
+    numpy: StandardNamespace | None = None
+    chosen: StandardNamespace | None = None
     chosen_by: Any = None
     for value in _leaves(values):
         if value is None or (isinstance(value, (bool, int, float, complex)) and type(value).__module__ == "builtins"):
@@ -118,7 +118,7 @@ def _leaves(values: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
             yield value
 
 
-def namespace_or_default(xp: Namespace | str | None, function: str) -> Namespace:
+def namespace_or_default(xp: Namespace | str | None, function: str) -> StandardNamespace:
     """Return the namespace for the option `xp=`: a namespace, a library's name, or None for the default.
 
     Raises:
@@ -127,7 +127,7 @@ def namespace_or_default(xp: Namespace | str | None, function: str) -> Namespace
     return default_namespace() if xp is None else _as_namespace(xp, function)
 
 
-def _as_namespace(xp: Namespace | str, function: str) -> Namespace:
+def _as_namespace(xp: Namespace | str, function: str) -> StandardNamespace:
     if isinstance(xp, str):
         return namespace(xp)
     if not isinstance(xp, ModuleType) and not hasattr(xp, "__array_namespace_info__"):

@@ -15,7 +15,7 @@ from numbers import Number
 from typing import Any, Final
 
 from ._imports import import_module, trace_instead, untraced
-from .typing import Array, ArrayLike, Namespace
+from .typing import Array, ArrayLike, LibraryNamespace, Namespace, StandardNamespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
@@ -89,11 +89,11 @@ LIBRARIES: Final = {
 
 # The hot path: array type -> namespace, for the libraries above only. In other libraries, the namespace may depend on
 # the array (a wrapper around arrays of several libraries), so `__array_namespace__` is called each time.
-_BY_TYPE: dict[type, Namespace] = {}
+_BY_TYPE: dict[type, StandardNamespace] = {}
 _MAX_TYPES: Final = 4096  # limits the cache in programs that keep making array classes
 
 # Classes of arrays whose namespace also accepts arrays of another namespace, as constants.
-_WRAPPERS: dict[type, Namespace] = {}
+_WRAPPERS: dict[type, StandardNamespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
 
@@ -146,7 +146,7 @@ def _wraps(xp: Namespace, other: Namespace) -> bool:
 
 def array_namespace(
     *arrays: ArrayLike | None, api_version: str | None = None, use_compat: bool | None = None
-) -> Namespace:
+) -> StandardNamespace:
     """Return the array API namespace that the given arrays share.
 
     Args:
@@ -194,7 +194,7 @@ def _none_void(arrays: tuple[Any, ...]) -> bool:
 get_namespace = array_namespace
 
 
-def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
+def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bool | None) -> StandardNamespace:
     """Return the namespace as `array_namespace` does, for all arguments that its fast path does not handle."""
     if use_compat is not None and not isinstance(use_compat, bool):
         raise ValueError(f"array_namespace: use_compat must be None, True or False, got {use_compat!r}")
@@ -222,7 +222,7 @@ def _resolve(arrays: tuple[object, ...], api_version: str | None, use_compat: bo
     return found
 
 
-def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -> Namespace | None:
+def _namespace_of(x: object, api_version: str | None, use_compat: bool | None) -> StandardNamespace | None:
     """Return the namespace of one argument, or None for a Python scalar or None."""
     cls = type(x)
     wrapper = _WRAPPERS.get(cls)
@@ -292,7 +292,7 @@ def conversion(x: object) -> str:
     if hasattr(x, "todense"):  # a container of its own, whose attributes hold only the stored elements
         own = type(x).__module__.partition(".")[0] == "xpand_extensions"
         write = "it is sparse: use" if own else "convert it with `sparse.from_native` for"
-        return f"; {write} the functions of `xpand_extensions.sparse`, or write `x.todense()`"
+        return f"; {write} the functions of `xpand.sparse`, or write `x.todense()`"
     if hasattr(x, "to_numpy"):  # columns of pandas and others may have other types than arrays
         return "; write `x.to_numpy()`"
     for name in ("array", "data", "values"):  # of named arrays, xarray and others
@@ -309,7 +309,7 @@ def describe(x: object) -> str:
     return f"the type {name}" if isinstance(x, type) else name
 
 
-def namespace(name: str) -> Namespace:
+def namespace(name: str) -> StandardNamespace:
     """Import the conforming namespace of a library by its name, such as "torch".
 
     The name of any other installed module that is a namespace of the standard is accepted, too.
@@ -372,7 +372,8 @@ def library_name(xp: Namespace, *, underlying: bool = False) -> str:
             )
         name = type(xp).__module__
     if underlying and xp in _WRAPPERS.values():
-        return library_name(xp.base, underlying=True)
+        wrapper: LibraryNamespace = xp
+        return library_name(wrapper.base, underlying=True)
     return name.removeprefix(_PACKAGE + ".").partition(".")[0]
 
 

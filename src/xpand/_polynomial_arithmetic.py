@@ -194,12 +194,11 @@ def polyint(p: Array, /, m: int = 1, *, k: float | complex | Array = 0.0) -> Arr
     """
     xp = check_one("polyint", p, kinds=_arguments.FLOATING)
     m = _arguments.integer("polyint", "m", m, minimum=0)
-    number = isinstance(k, (int, float, complex))
-    if not number:
+    if not isinstance(k, (int, float, complex)):
         _arguments.namespace_of("polyint", p=p, k=k)
         _arguments.one_device("polyint", p=p, k=k)
     _arguments.castable("polyint", "k", xp, k, p, "p")
-    if number:
+    if isinstance(k, (int, float, complex)):
         constants = xp.full((m,), k, dtype=p.dtype, device=_arguments.device_of(p))
     else:
         constants = xp.astype(k, p.dtype, copy=False)

@@ -109,8 +109,7 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
 def dtypes_of(xp: Namespace, device: Device | None = None) -> dict[str, DType]:
     """Return the data types of a library by name."""
     # Not every library has the standard's default for `kind`.
-    found: dict[str, DType] = xp.__array_namespace_info__().dtypes(device=device, kind=None)
-    return found
+    return dict(xp.__array_namespace_info__().dtypes(device=device, kind=None))
 
 
 def dtype_for(xp: Namespace, kind: DefaultKind, device: Device | None = None) -> DType | None:

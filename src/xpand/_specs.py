@@ -4,7 +4,7 @@ from functools import partial
 from inspect import signature
 from typing import Any, Final
 
-from .typing import Namespace
+from .typing import LibraryNamespace, StandardNamespace
 
 _CREATION: Final = ("arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros")
 
@@ -12,7 +12,7 @@ _CREATION: Final = ("arange", "asarray", "empty", "eye", "full", "linspace", "on
 class _Namespace:
     """A namespace whose creation functions make arrays of one spec. Arrays of two specs cannot be combined."""
 
-    def __init__(self, xp: Namespace, spec: Any) -> None:
+    def __init__(self, xp: LibraryNamespace, spec: Any) -> None:
         self.__name__, self.base, self.spec = xp.__name__, xp, spec
         for name in _CREATION:
             setattr(self, name, partial(getattr(xp, name), spec=spec))
@@ -27,7 +27,7 @@ class _Namespace:
 _MADE: Final[list[_Namespace]] = []
 
 
-def with_spec(xp: Namespace, spec: Any) -> Namespace:
+def with_spec(xp: LibraryNamespace, spec: Any) -> StandardNamespace:
     """Return the namespace for arrays of a spec. If new arrays have this spec anyway, return `xp` itself."""
     if "spec" not in signature(xp.asarray).parameters or xp.asarray(0).spec == spec:
         return xp

@@ -167,9 +167,8 @@ def apply_where(
     if all(map(is_concrete, (cond, *arrays))) and is_writeable_array(xp.empty_like(cond)) and _takes_masks(xp):
         return _in_parts(xp, cond, arrays, f1, f2, fill_value, options)
     first = _of_shape("f1", f1(*arrays, **options), tuple(cond.shape))
-    if f2 is not None:
-        return xp.where(cond, first, _of_shape("f2", f2(*arrays, **options), tuple(cond.shape)))
-    return xp.where(cond, first, fill_value)
+    second = fill_value if f2 is None else _of_shape("f2", f2(*arrays, **options), tuple(cond.shape))
+    return xp.where(cond, first, cast("Array", second))
 
 
 def _takes_masks(xp: Namespace) -> bool:

@@ -3,8 +3,8 @@
 `xpand_extensions` uses these names, and other packages can, too: they are stable. `xpand_extensions.extend` has the
 functions to define operations, derivatives and plug-ins.
 
-- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`; in plug-ins, `LibraryArray` for
-  arrays of one known library. `Kind` is the kind of a data type.
+- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`; in plug-ins, `LibraryArray` and
+  `LibraryNamespace` for one known library. `Kind` is the kind of a data type.
 - `checks`: a module of checks. Each takes the name of the calling function first. Its error names the argument, the
   given value and the accepted values.
 - Functions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
@@ -46,7 +46,7 @@ from ._namespace import (
 )
 from ._precision import default_dtype
 from ._structures import same_structure
-from .typing import Array, ArrayLike, Axis, Device, DType, Key, LibraryArray, Namespace, Scalar
+from .typing import Array, ArrayLike, Axis, Device, DType, Key, LibraryArray, LibraryNamespace, Namespace, Scalar
 
 __all__ = [
     "Array",
@@ -57,6 +57,7 @@ __all__ = [
     "Key",
     "Kind",
     "LibraryArray",
+    "LibraryNamespace",
     "Namespace",
     "Scalar",
     "checks",

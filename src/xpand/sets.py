@@ -188,7 +188,7 @@ def _combined(
         size = _arguments.integer(name, "size", size, minimum=0)
         if kind == "complex":
             raise TypeError(
-                f"{name}: size is not available for complex numbers, got {dtype}; `xpand_extensions.sorting.unique` "
+                f"{name}: size is not available for complex numbers, got {dtype}; `xpand.sorting.unique` "
                 "takes it for one array"
             )
     elif fill_value is not None:

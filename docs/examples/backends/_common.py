@@ -4,10 +4,9 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
-from xpand import array_namespace
+from xpand import array_namespace, linalg
 from xpand.extend import device_of, is_array
 from xpand.typing import Array
-from xpand_extensions import linalg
 
 NUMBERS = frozenset({bool, int, float, complex})
 

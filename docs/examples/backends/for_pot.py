@@ -17,21 +17,9 @@ import numpy as np
 import ot.backend
 
 import xpand
+from xpand import autodiff, convert, devices, indexing, linalg, padding, random, sorting, sparse, special, statistics
 from xpand.extend import device_of, is_array
 from xpand.typing import Array
-from xpand_extensions import (
-    autodiff,
-    convert,
-    devices,
-    indexing,
-    linalg,
-    padding,
-    random,
-    sorting,
-    sparse,
-    special,
-    statistics,
-)
 
 from ._common import diag, same_as
 

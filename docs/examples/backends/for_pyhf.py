@@ -15,9 +15,9 @@ import pyhf
 import scipy.optimize
 
 import xpand
+from xpand import autodiff, convert, indexing, jit, linalg, random, special, statistics
 from xpand.extend import device_of, is_array
 from xpand.typing import Array
-from xpand_extensions import autodiff, convert, indexing, jit, linalg, random, special, statistics
 
 from ._common import array
 

@@ -16,9 +16,9 @@ from tensorly.backend import BackendManager
 from tensorly.backend.core import Backend
 
 import xpand
+from xpand import convert, linalg, scatter, special
 from xpand.extend import device_of, is_array
 from xpand.typing import Array
-from xpand_extensions import convert, linalg, scatter, special
 
 from ._common import array, diag, same_as
 

@@ -8,9 +8,8 @@ source is `docs/examples/named_attention.py`.
 from matplotlib.figure import Figure
 from named_attention import Class, Column, Embed, Parameters, Row, Size, accuracy, load, scores, softmax, train
 
-from xpand import library_name
+from xpand import library_name, named as hax
 from xpand.extend import Namespace
-from xpand_extensions import named as hax
 from xpand_extensions.named import NamedArray
 
 from . import Results, Values

@@ -12,9 +12,8 @@ import math
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, linalg, random
 from xpand.extend import Array, Namespace
-from xpand_extensions import linalg, random
 from xpand_extensions.optimize import minimize
 
 from . import Results, Values

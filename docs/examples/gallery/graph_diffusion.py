@@ -9,9 +9,8 @@ import math
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, random, scatter, sorting
 from xpand.extend import Array, Namespace
-from xpand_extensions import random, scatter, sorting
 
 from . import Results, Values
 

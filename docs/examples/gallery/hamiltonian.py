@@ -6,13 +6,8 @@ Many chains sample a banana-shaped density at once. One chain is written for one
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, grad, jit, random, scan, vmap
 from xpand.extend import Array, Namespace
-from xpand_extensions import random
-from xpand_extensions.autodiff import grad
-from xpand_extensions.control_flow import scan
-from xpand_extensions.jit import jit
-from xpand_extensions.vmap import vmap
 
 from . import Results, Values
 

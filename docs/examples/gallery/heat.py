@@ -12,10 +12,8 @@ in front of the disc, and at the cold edge next to the heat.
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, scan, value_and_grad
 from xpand.extend import Array, Namespace
-from xpand_extensions.autodiff import value_and_grad
-from xpand_extensions.control_flow import scan
 
 from . import Results, Values
 from .poisson import matrix

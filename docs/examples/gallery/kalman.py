@@ -8,10 +8,8 @@ import math
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, random, scan
 from xpand.extend import Array, Namespace
-from xpand_extensions import random
-from xpand_extensions.control_flow import scan
 from xpand_extensions.optimize import minimize
 
 from . import Results, Values

@@ -5,11 +5,12 @@ distances and nearest centres are computed block by block, and `segment_sum` add
 The same function runs on arrays in memory.
 """
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, random, scatter
 from xpand.extend import Array, Namespace
-from xpand_extensions import random, scatter
 
 from . import Results, Values
 
@@ -38,9 +39,10 @@ def compute(xp: Namespace, n: int = 600, steps: int = 6) -> Results:
     k = len(GROUPS)
     group = xp.arange(n) % k
     middles = xp.take(xp.asarray(GROUPS, dtype=xp.float64), group, axis=0)
-    points = middles + 0.8 * random.normal(random.key(0, xp=xp), (n, 2), dtype=xp.float64)
-    if hasattr(points, "rechunk"):
-        points = points.rechunk((n // 4, 2))  # four blocks of rows
+    points: Array = middles + 0.8 * random.normal(random.key(0, xp=xp), (n, 2), dtype=xp.float64)
+    rechunk: Any = getattr(points, "rechunk", None)
+    if rechunk is not None:
+        points = rechunk((n // 4, 2))  # four blocks of rows
     path = [points[:k, :]]
     for _ in range(steps):
         path.append(step(points, path[-1]))

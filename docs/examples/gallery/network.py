@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from matplotlib.figure import Figure
 
+from xpand import grad, vmap
 from xpand.extend import Array, Namespace
-from xpand_extensions.autodiff import grad
 from xpand_extensions.optimize import minimize
-from xpand_extensions.vmap import vmap
 
 from . import Results, Values
 
 if TYPE_CHECKING:
-    from torch import nn
+    from torch import Tensor, nn
 
 LIBRARIES = ("torch",)
 SMALL = {"n": 8, "width": 4}
@@ -43,17 +42,18 @@ def compute(xp: Namespace, n: int = 24, width: int = 12) -> Results:
     module = module_of(width)
     times: Array = xp.linspace(0.0, END, n, dtype=xp.float64)
 
-    def solution(parameters: dict[str, Any], t: Any) -> Any:
-        return START + t * functional_call(module, parameters, (t.reshape(1),))[0]
+    def solution(parameters: "dict[str, Tensor]", t: Array) -> Array:
+        output: Array = functional_call(module, parameters, (xp.reshape(t, (1,)),))
+        return START + t * output[0]
 
     slopes = vmap(grad(solution, 1), (None, 0))
     values = vmap(solution, (None, 0))
 
-    def loss(parameters: dict[str, Any]) -> Any:
+    def loss(parameters: "dict[str, Tensor]") -> Array:
         u = values(parameters, times)
-        return ((slopes(parameters, times) - u * (1 - u)) ** 2).mean()
+        return xp.mean((slopes(parameters, times) - u * (1 - u)) ** 2)
 
-    first: dict[str, Any] = dict(module.named_parameters())
+    first: dict[str, Tensor] = dict(module.named_parameters())
     found = minimize(loss, first, max_steps=300, atol=1e-5, throw=False)
     return {"times": times, "first": values(first, times), "found": values(found.x, times)}
 

@@ -9,10 +9,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace, library_name, namespace
+from xpand import array_namespace, grad, library_name, namespace, random
 from xpand.extend import Array, Namespace
-from xpand_extensions import random
-from xpand_extensions.autodiff import grad
 
 from . import Results, Values
 

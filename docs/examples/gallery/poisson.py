@@ -13,10 +13,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, grad, sparse
 from xpand.extend import Array, Namespace
-from xpand_extensions import sparse
-from xpand_extensions.autodiff import grad
 from xpand_extensions.linear_solve import multilevel, solve
 from xpand_extensions.optimize import minimize
 

@@ -10,12 +10,8 @@ which a Runge-Kutta scheme integrates within `scan`. `grad` integrates the adjoi
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace, library_name
+from xpand import array_namespace, grad, jit, library_name, random, scan
 from xpand.extend import Array, Namespace
-from xpand_extensions import random
-from xpand_extensions.autodiff import grad
-from xpand_extensions.control_flow import scan
-from xpand_extensions.jit import jit
 from xpand_extensions.optimize import minimize
 
 from . import Results, Values

@@ -6,11 +6,8 @@ length of at most 1 before the mean, no example can pull harder than another.
 
 from matplotlib.figure import Figure
 
-from xpand import array_namespace
+from xpand import array_namespace, grad, random, vmap
 from xpand.extend import Array, Namespace
-from xpand_extensions import random
-from xpand_extensions.autodiff import grad
-from xpand_extensions.vmap import vmap
 
 from . import Results, Values
 

@@ -8,12 +8,10 @@
 # %%
 import numpy as np
 
-from xpand import array_namespace
-from xpand_extensions import capabilities, named, plot, random, sparse
+from xpand import array_namespace, capabilities, named, plot, profile, random, sparse
 from xpand_extensions.jit import make_graph
 from xpand_extensions.linear_solve import jacobi, solve
 from xpand_extensions.optimize import minimize
-from xpand_extensions.profile import profile
 
 # %% [markdown]
 # ## A sparse system

@@ -6,15 +6,10 @@ lazy and traced arrays, on the device where its arguments lie.
 
 from functools import partial
 
-from xpand import array_namespace, device
+from xpand import array_namespace, device, grad, jit, named, scan, sparse, vmap
 from xpand.typing import Array
-from xpand_extensions import named, sparse
-from xpand_extensions.autodiff import grad
-from xpand_extensions.control_flow import scan
-from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.scatter import segment_sum
-from xpand_extensions.vmap import vmap
 
 
 def standardise(x: Array) -> Array:

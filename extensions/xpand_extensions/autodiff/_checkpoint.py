@@ -9,14 +9,14 @@ from xpand.extend import Array, checks, describe
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
-from .._transformed import transformation
+from .._signatures import keeps_signature
 from .._transforms import arrays_and_numbers, as_array, unflatten
 from ._arguments import argnums_of, positions_of
 from ._products import Function
 from .checkpoint_policies import AnyPolicy, Policy
 
 
-@transformation
+@keeps_signature
 @pluggable
 def checkpoint(
     function: Function,

@@ -36,7 +36,7 @@ def custom_gradient(function: Function, /) -> Function:
     Source: `jax.custom_gradient`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import grad
     >>> @custom_gradient
     ... def f(x):
     ...     return x**2, lambda g: (g * x,)
@@ -88,7 +88,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
     Source: `jax.closure_convert`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import grad
     >>> def f(a):
     ...     scaled, (captured,) = closure_convert(lambda x: a * x, a)
     ...     return scaled(a, 2.0 * captured)

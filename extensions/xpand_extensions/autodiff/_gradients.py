@@ -10,13 +10,18 @@ from xpand.extend import Array, checks
 
 from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
-from .._transformed import transformation
+from .._signatures import (
+    gradient_transformation,
+    jacobian_transformation,
+    reverse_jacobian_transformation,
+    value_and_gradient_transformation,
+)
 from ..vmap import mapped
 from ._arguments import Chosen, argnums_of, check_field, check_scalar
 from ._products import Function, jvp, vjp
 
 
-@transformation
+@gradient_transformation
 def grad(
     function: Function,
     argnums: int | Sequence[int] = 0,
@@ -59,7 +64,7 @@ def grad(
     return gradient
 
 
-@transformation
+@value_and_gradient_transformation
 @pluggable
 def value_and_grad(
     function: Function,
@@ -146,7 +151,7 @@ def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Arr
     return outs, pull, chosen.flat.take_patterns(aux)
 
 
-@transformation
+@reverse_jacobian_transformation
 def jacrev(
     function: Function,
     argnums: int | Sequence[int] = 0,
@@ -181,7 +186,7 @@ def jacrev(
     return _jacobian("jacrev", _by_rows, function, argnums, has_aux, holomorphic, allow_int)
 
 
-@transformation
+@jacobian_transformation
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
@@ -201,7 +206,7 @@ def jacfwd(
     return _jacobian("jacfwd", _by_columns, function, argnums, has_aux, holomorphic)
 
 
-@transformation
+@jacobian_transformation
 def hessian(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:

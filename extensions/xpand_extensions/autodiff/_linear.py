@@ -8,6 +8,7 @@ from xpand import array_namespace, trees
 from xpand.extend import Array, Namespace, checks, describe
 
 from .._dispatch import pluggable
+from .._signatures import linearization
 from .._transforms import ArraySpec, Flat, Structure, as_array, differentiable, like_tree, unflatten
 from .._transforms_patterns import Patterned, flatten_values
 from .._where import clean_tracebacks
@@ -134,6 +135,7 @@ def _with(
 trees.register(LinearFunction, flatten, unflatten_linear)
 
 
+@linearization
 @clean_tracebacks
 @pluggable
 def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:

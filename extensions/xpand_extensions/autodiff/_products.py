@@ -7,6 +7,7 @@ from xpand import trees
 from xpand.extend import Array, checks, describe
 
 from .._dispatch import pluggable
+from .._signatures import forward_product, reverse_product
 from .._transforms import ArraySpec, like_tree
 from .._where import clean_tracebacks
 from ._arguments import Floating
@@ -44,6 +45,7 @@ def is_differentiated(x: Array, /) -> bool:
     return is_differentiated.native(x)(x)
 
 
+@forward_product
 @clean_tracebacks
 @pluggable
 def jvp(
@@ -88,6 +90,7 @@ def jvp(
     return call.flat.output(values), call.flat.output(call.derivatives(values, derivatives)), *rest
 
 
+@reverse_product
 @clean_tracebacks
 @pluggable
 def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:

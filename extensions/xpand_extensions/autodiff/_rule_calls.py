@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial, update_wrapper
 from math import prod
-from typing import Any, cast
+from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 from xpand import array_namespace, trees
 from xpand.extend import Array, DType, checks, describe, same_structure
@@ -14,6 +14,9 @@ from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array
 from .._transforms_patterns import flatten_without_plans, pattern_positions, without_plans
 from ._arguments import argnums_of, positions_of
 from ._products import Function
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class SymbolicZero:
     Source: `jax.custom_derivatives.SymbolicZero`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import custom_jvp, jvp
+    >>> from xpand import custom_jvp, jvp
     >>> f = custom_jvp(lambda x, y: x * y)
     >>> def rule(primals, tangents):
     ...     (x, y), (dx, dy) = primals, tangents
@@ -88,7 +91,7 @@ def custom_vjp_primal_tree_values(tree: trees.Tree) -> trees.Tree:
     return trees.map(value, tree)
 
 
-class Custom:
+class Custom(Generic[P, R]):
     """A function with a custom rule for its derivative."""
 
     def __init__(
@@ -151,7 +154,7 @@ def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
 class Call:
     """A call of a function with a rule: its arguments as arrays, and the structure of its result."""
 
-    def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
+    def __init__(self, custom: Custom[..., Any], args: tuple[Any, ...]) -> None:
         self.custom = custom
         self.nondiff = sorted(positions_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
         self.chosen = [i for i in range(len(args)) if i not in self.nondiff]

@@ -3,26 +3,28 @@ mode.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks, describe
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
-from .._transformed import transformation
+from .._signatures import forward_rule, reverse_rule
 from .._transforms import ArraySpec, Partial, divided, replaced, unflatten
 from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
 from ._products import Function
-from ._rule_calls import Call, Custom, CustomVJPPrimal, conforming, filled_in, pair, with_zeros
+from ._rule_calls import Call, Custom, CustomVJPPrimal, P, R, conforming, filled_in, pair, with_zeros
+
+F = TypeVar("F", bound=Function)
 
 
-@transformation
+@forward_rule
 @pluggable
 def custom_jvp(
     function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-) -> "CustomJVP":
+) -> "CustomJVP[..., Any]":
     """Give a function a custom derivative along a direction, which reverse mode uses, too: a decorator.
 
     Set the rule with `defjvp` of the returned function, or with `defjvps`, which takes one rule for each argument.
@@ -59,11 +61,11 @@ def custom_jvp(
     return CustomJVP("custom_jvp", function, nondiff_argnums, nondiff_argnames)
 
 
-@transformation
+@reverse_rule
 @pluggable
 def custom_vjp(
     function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
-) -> "CustomVJP":
+) -> "CustomVJP[..., Any]":
     """Give a function a custom derivative for reverse mode: a decorator.
 
     Set the rule with `defvjp(forward, backward)` of the returned function. `forward` takes the arguments and returns a
@@ -99,13 +101,13 @@ def custom_vjp(
     return CustomVJP("custom_vjp", function, nondiff_argnums, nondiff_argnames)
 
 
-class CustomJVP(Custom):
+class CustomJVP(Custom[P, R]):
     """A function with a custom rule for forward mode, made by `custom_jvp`."""
 
     rule: Function | None = None
     symbolic_zeros = False
 
-    def defjvp(self, rule: Function, symbolic_zeros: bool = False) -> Function:
+    def defjvp(self, rule: F, symbolic_zeros: bool = False) -> F:
         """Set the rule, and return it: a decorator.
 
         Args:
@@ -138,7 +140,7 @@ class CustomJVP(Custom):
         def whole(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[trees.Tree, trees.Tree]:
             if len(primals) != len(rules):
                 raise TypeError(f"defjvps: got {len(rules)} rules for a function called with {len(primals)} arguments")
-            output = self(*primals)
+            output = cast("Function", self)(*primals)
             parts = [rule(t, output, *primals) for rule, t in zip(rules, tangents) if rule is not None]
             if not parts:
                 return output, trees.map(lambda x: array_namespace(x).zeros_like(x), output)
@@ -147,7 +149,7 @@ class CustomJVP(Custom):
         self.rule, self.symbolic_zeros = whole, False
 
     @clean_tracebacks
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function."""
         if self.rule is None:
             raise AttributeError(
@@ -177,7 +179,7 @@ class CustomJVP(Custom):
         return call.output(native(*leaves))
 
 
-class CustomVJP(Custom):
+class CustomVJP(Custom[P, R]):
     """A function with a custom rule for reverse mode, made by `custom_vjp`."""
 
     rule: tuple[Function, Function] | None = None
@@ -201,7 +203,7 @@ class CustomVJP(Custom):
         self.rule, self.symbolic_zeros = (forward, backward), symbolic_zeros
 
     @clean_tracebacks
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call the function."""
         if self.rule is None:
             raise AttributeError(

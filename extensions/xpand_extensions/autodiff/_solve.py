@@ -111,7 +111,7 @@ def custom_linear_solve(
     Source: `jax.lax.custom_linear_solve`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import grad
     >>> a, b = np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([1.0, 1.0])
     >>> matvec, solve = lambda x, a: a @ x, lambda b, a: b / np.linalg.diagonal(a)
     >>> custom_linear_solve(matvec, b, solve=solve, symmetric=True, args=(a,))
@@ -241,7 +241,7 @@ def custom_root(
     Source: `jax.lax.custom_root`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import grad
     >>> root = lambda a: custom_root(
     ...     lambda x, a: x * x - a, np.asarray(1.0), solve=lambda x, a: a**0.5, args=(a,)
     ... )

@@ -9,11 +9,13 @@ from xpand.extend import Array, checks, describe
 from .._dispatch import in_one_namespace, pluggable
 from .._transforms import as_array, is_python_number, weak_numbers
 from .._where import clean_tracebacks
+from ._signatures import cond_signature, switch_signature
 from ._trees import Arrays, Results, described, filled, first_array, one_library, scalar_bool, skeleton
 
 Branch = Callable[..., Any]
 
 
+@cond_signature
 @clean_tracebacks
 @pluggable
 def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: trees.Tree) -> trees.Tree:
@@ -53,6 +55,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     return results.tree(cond.native(chosen)(chosen, *flat, *arrays))
 
 
+@switch_signature
 @clean_tracebacks
 @pluggable
 def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree) -> trees.Tree:

@@ -10,9 +10,11 @@ from .._bounds import index_dtype
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
+from ._signatures import fori_loop_signature, while_loop_signature
 from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, one_library, scalar_bool
 
 
+@while_loop_signature
 @clean_tracebacks
 @pluggable
 def while_loop(
@@ -34,7 +36,7 @@ def while_loop(
         max_iter: The maximum number of steps. A sequence of numbers of steps returns the trajectory: the carry after
             each of these numbers, or after the last step if the loop ended earlier. None: there is no bound, and JAX
             has no reverse mode.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory, the values are
@@ -89,6 +91,7 @@ def while_loop(
     return carry.tree(carry.run(loop))
 
 
+@fori_loop_signature
 @clean_tracebacks
 @pluggable
 def fori_loop(
@@ -111,7 +114,7 @@ def fori_loop(
             otherwise the library's data type for indices.
         init_val: The initial carry, as in `while_loop`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         The carry after the last step.

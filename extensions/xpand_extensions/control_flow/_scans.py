@@ -11,6 +11,7 @@ from .._transforms import as_array
 from .._transforms_patterns import sliceable
 from .._where import clean_tracebacks
 from ..progress import To, emit, tracked
+from ._signatures import scan_signature
 from ._trees import (
     Arrays,
     Carry,
@@ -26,6 +27,7 @@ from ._trees import (
 )
 
 
+@scan_signature
 @clean_tracebacks
 @pluggable
 def scan(
@@ -48,7 +50,7 @@ def scan(
         length: The number of steps. Needed if `xs` has no arrays.
         reverse: Start at the last position. The stacked arrays keep the positions of `xs`.
         unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
-        progress: Show the number of steps; or a function of a `Progress`: see `xpand_extensions.progress`.
+        progress: Show the number of steps; or a function of a `Progress`: see `xpand.progress`.
 
     Returns:
         A pair: the last carry, and the results of the steps, stacked along a new first axis. Without steps `f` is still

@@ -65,8 +65,7 @@ def register_rules(
     A call raises `TypeError` or `ValueError` if a rule returns a wrong number of arrays, or arrays of a wrong shape.
 
     >>> import numpy as np
-    >>> from xpand import array_namespace
-    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand import array_namespace, grad
     >>> from xpand_extensions.extend import factor, pluggable, register_rules
     >>> @pluggable
     ... def log1mexp(x, /):

@@ -9,7 +9,7 @@ from functools import wraps
 from typing import Any, Final
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array
+from xpand.extend import Array, LibraryArray
 
 BLOCK: Final = 1 << 16
 """Elements in a block."""
@@ -29,7 +29,8 @@ def in_blocks(function: Callable[..., Array], suits: Callable[[Array], bool] = i
         whole = iter(xp.broadcast_arrays(*arrays))
         flat = [xp.reshape(next(whole), (-1,)) if hasattr(x, "dtype") else x for x in args]
         shape = xp.broadcast_arrays(*arrays)[0].shape
-        size, out = math.prod(shape), None
+        size = math.prod(shape)
+        out: LibraryArray = None
         for start in range(0, size, BLOCK):
             part = function(*[x[start : start + BLOCK] if hasattr(x, "dtype") else x for x in flat])
             if out is None:

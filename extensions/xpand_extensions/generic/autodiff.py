@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from xpand import array_namespace
-from xpand.extend import Array
+from xpand.extend import Array, LibraryNamespace
 
 from .. import autodiff
 from .._captures import captured, captured_and_global, converted, solved_directly, with_own_cells
@@ -30,7 +30,7 @@ from ..tracing._views import linked
 def stop_gradient(x: Array, /) -> Array:
     if not isinstance(x, TracedArray):
         return x
-    namespace = array_namespace(x)
+    namespace: LibraryNamespace = array_namespace(x)
     op = namespace.operations["stop_gradient"]
     return linked(namespace.wrap(bind(op, (x,), {})), x, op, {})
 

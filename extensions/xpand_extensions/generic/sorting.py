@@ -175,5 +175,5 @@ def _values(xp: Namespace, slices: Array, first: Array, present: Array, fill_val
     values = xp.take(slices, first, axis=0)
     if fill_value is None:
         return values
-    fill = xp.full((), fill_value, dtype=slices.dtype, device=checks.device_of(slices))
-    return xp.where(xp.reshape(present, (-1, *(1 for _ in slices.shape[1:]))), values, fill)
+    filler = xp.full((), fill_value, dtype=slices.dtype, device=checks.device_of(slices))
+    return xp.where(xp.reshape(present, (-1, *(1 for _ in slices.shape[1:]))), values, filler)

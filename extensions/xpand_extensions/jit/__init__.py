@@ -6,7 +6,7 @@ The arrays of each call select the library, so one compiled function works with 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, cast, overload
 from weakref import ref
 
 from xpand import trees
@@ -17,7 +17,7 @@ from .._direct_calls import compiled_as
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
 from .._modules import make_callable
-from .._transformed import transformation
+from .._signatures import compilation
 from ._ahead import CompiledProgram, Lowered
 from ._calls import (
     INSTEAD,
@@ -52,15 +52,27 @@ __all__ = [
 ]
 __dir__ = __all__.copy
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+S = TypeVar("S")
 Function: TypeAlias = Callable[..., Any]
 
 
-class CompiledFunction(Protocol):
+class CompiledFunction(Protocol[P, R_co]):
     """The result of `jit`, a function of the same arguments."""
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
 
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> Self: ...
+    @overload
+    def __get__(
+        self: "CompiledFunction[Concatenate[S, Q], R]", instance: S, owner: type | None = None, /
+    ) -> Callable[Q, R]: ...
+
+    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Lowered:
         """Return the program that the library would compile for these arguments, as `lower` does."""
         ...
 
@@ -69,7 +81,7 @@ class CompiledFunction(Protocol):
         ...
 
 
-@transformation
+@compilation
 @pluggable
 def jit(
     function: Function,
@@ -79,7 +91,7 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
     compiler: str | None = None,
-) -> CompiledFunction:
+) -> CompiledFunction[..., Any]:
     """Compile a function.
 
     The function is called once for each *signature*, with traced arrays, which have shapes and data types but no
@@ -185,7 +197,7 @@ def jit(
     for name, value in attributes.items():
         setattr(compiled, name, value)
     # torch.compile traces the function itself, or treats it as opaque, but does not trace the look-up above
-    return compiled_as(function, compiled)  # type: ignore[return-value]
+    return cast("CompiledFunction[..., Any]", compiled_as(function, compiled))
 
 
 def _uncompiled(function: Function | None = None, /, **options: Any) -> Any:

@@ -9,7 +9,7 @@ from xpand import array_namespace, default_namespace, library_name, namespace, t
 from xpand.extend import Array, DType, Namespace, checks, describe
 
 from .._dispatch import OPERATIONS, pluggable, untraceable
-from .._transformed import transformation
+from .._signatures import keeps_parameters
 from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
 from ._calls import NUMBERS, Flat, arrays_among, check_compiler, check_leaves
@@ -39,7 +39,7 @@ class ShapeDtype:
 
 
 @untraceable
-@transformation
+@keeps_parameters
 @pluggable
 def make_graph(
     function: Callable[..., Any],
@@ -88,7 +88,7 @@ def _jit() -> Any:
 
 
 @untraceable
-@transformation
+@keeps_parameters
 @pluggable
 def lower(
     function: Callable[..., Any],

@@ -8,14 +8,14 @@ from xpand import array_namespace, choose_namespace, is_concrete, namespace, tre
 from xpand.extend import checks, describe, same_structure, trace_instead
 
 from .._dispatch import pluggable, untraceable
-from .._transformed import transformation
+from .._signatures import keeps_signature
 from .._transforms import arrays_of
 from .._where import clean_tracebacks
 from ._graph import ShapeDtype, dtype_name, dtype_of
 from ._statics import name_of
 
 
-@transformation
+@keeps_signature
 @pluggable
 def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:
     """Name the operations of a function in graphs and in the library's profiler.

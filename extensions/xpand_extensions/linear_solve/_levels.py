@@ -64,11 +64,11 @@ def schedule(rows: LibraryArray, columns: LibraryArray, size: int, *, lower: boo
     level = _levels(rows, columns, size)
     slots, steps, width = _slots(xp, xp.asarray(level, dtype=xp.int64))
     at = xp.take(slots, rows) * entries + position
-    full = xp.full((steps * width * entries,), count, dtype=xp.int64)
+    full: LibraryArray = xp.full((steps * width * entries,), count, dtype=xp.int64)
     full[at] = source
-    others = xp.zeros((steps * width * entries,), dtype=xp.int64)
+    others: LibraryArray = xp.zeros((steps * width * entries,), dtype=xp.int64)
     others[at] = xp.take(slots, columns)
-    numbers = xp.full((steps * width,), size, dtype=xp.int64)
+    numbers: LibraryArray = xp.full((steps * width,), size, dtype=xp.int64)
     numbers[slots] = xp.arange(size, dtype=xp.int64) if lower else xp.arange(size - 1, -1, -1, dtype=xp.int64)
     shape = (steps, width, entries)
     return Schedule(
@@ -106,7 +106,7 @@ def _slots(xp: Namespace, level: LibraryArray) -> tuple[LibraryArray, int, int]:
     width = -(-level.shape[0] // counts.shape[0])
     steps = -(-counts // width)
     first = xp.cumulative_sum(steps) - steps
-    slots = xp.zeros_like(level)
+    slots: LibraryArray = xp.zeros_like(level)
     slots[order] = xp.take(first, ordered) * width + position
     return slots, int(xp.sum(steps)), width
 

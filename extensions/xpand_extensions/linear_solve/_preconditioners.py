@@ -155,7 +155,9 @@ class BlockJacobi(Preconditioner):
         columns = r[:, None] if r.ndim == 1 else r
         whole, rest = columns[..., : blocks * k, :], columns[..., blocks * k :, :]
         batch, count = tuple(whole.shape[:-2]), whole.shape[-1]
-        inverses = [xp.matrix_transpose(x) if transposed and x is not None else x for x in (self.inverses, self.last)]
+        inverses = [x for x in (self.inverses, self.last) if x is not None]
+        if transposed:
+            inverses = [xp.matrix_transpose(x) for x in inverses]
         found = xp.matmul(inverses[0], xp.reshape(whole, (*batch, blocks, k, count)))
         x = xp.reshape(found, (*found.shape[:-3], blocks * k, count))
         if self.last is not None:

@@ -203,7 +203,7 @@ def multilevel(
     sets of distance two as in Bell, Dalton, Olson, Exposing fine-grained parallelism in algebraic multigrid (2012).
 
     >>> import numpy as np
-    >>> from xpand_extensions import sparse
+    >>> from xpand import sparse
     >>> A = sparse.from_dense(2.0 * np.eye(300) - np.eye(300, k=1) - np.eye(300, k=-1))
     >>> M = multilevel(A)
     >>> [level.matrix.shape[0] for level in M.levels], M.coarse.shape[0]

@@ -102,7 +102,7 @@ def solve(
             is in the error's `result`. Abstract values, as under `jit`, raise no error. False: check the `status` of
             the result.
         progress: Whether to show the steps and the norm of the residual of an iterative method; or a function of a
-            `Progress`, see `xpand_extensions.progress`.
+            `Progress`, see `xpand.progress`.
         record_history: Whether to return the norm of the residual after each step of an iterative method in `history`.
 
     Returns:
@@ -130,7 +130,7 @@ def solve(
 
     On JAX the iteration is compiled. For matrices, later calls with the same shapes, pattern and options reuse the
     program. A function A is traced again at each call, because values that it captures may have changed; calls with the
-    same operations reuse the program. A function that is compiled itself, by `jax.jit` or `xpand_extensions.jit.jit`,
+    same operations reuse the program. A function that is compiled itself, by `jax.jit` or `xpand.jit`,
     is not traced again: arrays that it captures are constants.
 
     Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
@@ -320,8 +320,11 @@ def _trajectory(fields: tuple[Array, ...], steps: tuple[int, ...], stops: tuple[
 def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
     """Return the residuals and statuses of singular systems, which were made regular to be solved."""
     xp, rows = array_namespace(b), found.x.ndim - b.ndim
-    products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
-    missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
+    if rows:
+        products = xp.stack([system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])])
+    else:
+        products = system.multiply(found.x)
+    missing = autodiff.stop_gradient(b - products)
     b, outside = autodiff.stop_gradient((b, outside))
     tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
     zero = xp.zeros_like(found.status)

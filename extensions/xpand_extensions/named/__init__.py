@@ -4,7 +4,7 @@
 by name, reductions name the axes to remove, and the order of axes never matters.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> Batch, Feature = hax.make_axes(batch=2, feature=3)
 >>> x = hax.named(np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), (Batch, Feature))
 >>> scale = hax.named(np.asarray([1.0, 10.0]), Batch)

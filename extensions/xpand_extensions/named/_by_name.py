@@ -68,7 +68,7 @@ def by_name(
         TypeError: An array has axes without names.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax, special, statistics
+    >>> from xpand import named as hax, special, statistics
     >>> x = hax.named(np.asarray([[1.0, 2.0], [3.0, 5.0]]), ("time", "place"))
     >>> by_name(statistics.median, "time", out=())(x)
     NamedArray({'place': 2}, array([2. , 3.5]))

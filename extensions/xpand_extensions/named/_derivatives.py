@@ -34,7 +34,7 @@ def grad(function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = F
         TypeError: The output is not a scalar, or an argument can't be differentiated.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "feature")
     >>> grad(lambda x: (x * x).sum())(x)
     NamedArray({'feature': 2}, array([2., 4.]))
@@ -50,7 +50,7 @@ def value_and_grad(
     Arguments and errors are those of `grad`. The value is an array of shape `()` without names.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "feature")
     >>> value, gradient = value_and_grad(lambda x: (x * x).sum())(x)
     >>> float(value), gradient
@@ -85,7 +85,7 @@ def jacfwd(
         TypeError: An array with axes but without names, or arguments that can't be differentiated.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "i")
     >>> jacfwd(lambda x: x * x, rename={"i": "j"})(x)
     NamedArray({'i': 2, 'j': 2}, array([[2., 0.],
@@ -107,7 +107,7 @@ def jacrev(
     Arguments, results and errors are those of `jacfwd`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "i")
     >>> jacrev(lambda x: (x**3).sum())(x)
     NamedArray({'i': 2}, array([ 3., 12.]))
@@ -129,7 +129,7 @@ def hessian(
     second time.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "i")
     >>> hessian(lambda x: (x**3).sum(), rename={"i": "j"})(x)
     NamedArray({'i': 2, 'j': 2}, array([[ 6.,  0.],

@@ -46,7 +46,7 @@ def vmap(
     Source: Haliax's `vmap`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("batch", "feature"))
     >>> vmap(lambda row: row - row.mean(), "batch")(x)
     NamedArray({'batch': 2, 'feature': 2}, array([[-0.5,  0.5],
@@ -156,7 +156,7 @@ def scan(
     Source: Haliax's `scan`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0, 3.0]), "time")
     >>> zero = hax.named(np.asarray(0.0), ())
     >>> last, sums = scan(lambda total, x: (total + x, total + x), "time")(zero, x)
@@ -214,7 +214,7 @@ def fold(
     Source: Haliax's `fold`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0, 3.0]), "time")
     >>> float(fold(lambda total, x: total + x, "time")(hax.named(np.asarray(0.0), ()), x))
     6.0
@@ -239,7 +239,7 @@ def map(
     Source: Haliax's `map`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> map(lambda x: 2 * x, "time")(hax.named(np.asarray([1.0, 2.0]), "time"))
     NamedArray({'time': 2}, array([2., 4.]))
     """
@@ -270,7 +270,7 @@ def psum(x: Any, axis: AxisSelector) -> Any:
     Source: `jax.lax.psum`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "batch")
     >>> float(psum(x, "batch"))
     3.0

@@ -407,7 +407,7 @@ def to_einops(x: NamedArray, pattern: str, /) -> Array:
     Source: the part after the arrow in `einops.rearrange`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> to_einops(hax.named(np.zeros((2, 3, 4)), ("batch", "height", "width")), "(width height) batch").shape
     (12, 2)
     """

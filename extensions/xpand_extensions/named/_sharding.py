@@ -206,7 +206,7 @@ def shard(x: T, mapping: ResourceMapping | None = None, mesh: Any = None) -> T:
     Source: Haliax's `shard`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> shard(hax.named(np.ones(2), "batch"), {"batch": "data"})
     NamedArray({'batch': 2}, array([1., 1.]))
     """
@@ -248,7 +248,7 @@ def tree_checkpoint_name(x: T, name: str) -> T:
     """Name the arrays of a tree for the policies of `autodiff.checkpoint`: see `autodiff.checkpoint_name`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> tree_checkpoint_name(hax.named(np.ones(2), "batch"), "hidden")
     NamedArray({'batch': 2}, array([1., 1.]))
     """
@@ -293,7 +293,7 @@ def named_jit(
     Source: Haliax's `named_jit`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> doubled = named_jit(lambda x, kind: 2 * x if kind == "double" else x, axis_resources={"batch": "data"})
     >>> doubled(hax.named(np.ones(2), "batch"), "double")
     NamedArray({'batch': 2}, array([2., 2.]))
@@ -420,7 +420,7 @@ def fsdp(*args: Any, **kwargs: Any) -> Any:
     Source: Haliax's `fsdp`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> step = fsdp(lambda x: 2 * x, {"embed": "data"}, {"batch": "data"})
     >>> step(hax.named(np.ones(2), "embed"))
     NamedArray({'embed': 2}, array([2., 2.]))

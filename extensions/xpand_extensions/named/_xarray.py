@@ -31,7 +31,7 @@ def to_xarray(x: NamedArray, /, *, coords: Mapping[Any, Any] | None = None, name
         ModuleNotFoundError: xarray isn't installed.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.asarray([1.0, 2.0]), "time")
     >>> to_xarray(x, coords={"time": [2020, 2021]}).sel(time=2021).item()
     2.0

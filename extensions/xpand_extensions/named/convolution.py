@@ -1,9 +1,9 @@
 """Convolutions of named arrays. Axes that only one array has broadcast, as in arithmetic.
 
-Options, accuracy and errors are those of the functions of the same names in `xpand_extensions.convolution`.
+Options, accuracy and errors are those of the functions of the same names in `xpand.convolution`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> x = hax.named(np.asarray([[1.0, 2.0, 4.0], [0.0, 1.0, 0.0]]), ("place", "time"))
 >>> hax.convolution.convolve(x, hax.named(np.asarray([1.0, 1.0]), "time"), "time", mode="valid")
 NamedArray({'place': 2, 'time': 2}, array([[3., 6.],
@@ -25,7 +25,7 @@ __dir__ = __all__.copy
 
 
 def convolve(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options: Any) -> NamedArray:
-    """Convolve two arrays along axes that both have: see `xpand_extensions.convolution.convolve`.
+    """Convolve two arrays along axes that both have: see `xpand.convolution.convolve`.
 
     Args:
         x: An array of any numeric data type.
@@ -47,7 +47,7 @@ def correlate(x: NamedArray, kernel: NamedArray, axis: AxisSelection, **options:
 def conv(
     x: NamedArray, kernel: NamedArray, axis: AxisSelection, channels: tuple[AxisSelector, AxisSelector], **options: Any
 ) -> NamedArray:
-    """Convolve inputs of several channels with a kernel that is not reversed: see `xpand_extensions.convolution.conv`.
+    """Convolve inputs of several channels with a kernel that is not reversed: see `xpand.convolution.conv`.
 
     Args:
         x: The inputs, with the spatial axes and the input channels. All other axes are mapped over.
@@ -63,7 +63,7 @@ def conv(
         ValueError: An array lacks an axis, or the kernel has other axes.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> x = hax.named(np.ones((4, 8, 3)), ("batch", "time", "in"))
     >>> conv(x, hax.named(np.ones((5, 3, 2)), ("out", "in", "time")), "time", ("in", "out")).shape
     {'batch': 4, 'out': 5, 'time': 7}
@@ -74,7 +74,7 @@ def conv(
 def conv_transpose(
     x: NamedArray, kernel: NamedArray, axis: AxisSelection, channels: tuple[AxisSelector, AxisSelector], **options: Any
 ) -> NamedArray:
-    """Apply the transpose of `conv`: see `xpand_extensions.convolution.conv_transpose`.
+    """Apply the transpose of `conv`: see `xpand.convolution.conv_transpose`.
 
     Arguments and errors are those of `conv`. `channels` names the channel axis of `x` first, which are the output
     channels of the convolution.

@@ -1,9 +1,9 @@
 """Interpolation of named arrays: between points along an axis, and on regular grids.
 
-Options, accuracy and errors are those of the functions of the same names in `xpand_extensions.interpolation`.
+Options, accuracy and errors are those of the functions of the same names in `xpand.interpolation`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> grid = hax.named(np.asarray([[0.0, 10.0], [20.0, 30.0]]), ("latitude", "longitude"))
 >>> at = hax.named(np.asarray([0.0, 0.5, 1.0]), "station")
 >>> hax.interpolation.grid_sample(grid, {"latitude": at, "longitude": 1 - at})
@@ -28,7 +28,7 @@ __dir__ = __all__.copy
 
 
 def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSelector, **options: Any) -> NamedArray:
-    """Interpolate functions of one variable linearly: see `xpand_extensions.interpolation.interp`.
+    """Interpolate functions of one variable linearly: see `xpand.interpolation.interp`.
 
     Args:
         x: The points at which to evaluate the functions.
@@ -44,7 +44,7 @@ def interp(x: NamedArray, points: NamedArray, values: NamedArray, axis: AxisSele
         ValueError: `points` or `values` lack the axis, `x` has it, or sizes differ.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> points, values = hax.named(np.asarray([0.0, 1.0]), "t"), hax.named(np.asarray([[0.0, 2.0]]), ("place", "t"))
     >>> interp(hax.named(np.asarray([0.5, 3.0]), "new"), points, values, "t", right=-1.0)
     NamedArray({'place': 1, 'new': 2}, array([[ 1., -1.]]))
@@ -71,7 +71,7 @@ def grid_sample(grid: NamedArray, coordinates: Mapping[Any, NamedArray], **optio
         grid: Values on the grid.
         coordinates: For each axis of the grid to interpolate along, the positions in steps of the grid. They broadcast
             by name.
-        **options: `extrapolation`, as in `xpand_extensions.interpolation.grid_sample`.
+        **options: `extrapolation`, as in `xpand.interpolation.grid_sample`.
 
     Returns:
         An array with the axes of the coordinates in place of the interpolated axes. Along axes that both have, each

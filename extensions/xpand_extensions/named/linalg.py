@@ -4,7 +4,7 @@ A matrix has two named axes, `axes=("row", "column")`. As in mathematics, `A[row
 solution of a system has the column axis, and the inverse has the column axis in place of the row axis.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> a = hax.named(np.asarray([[2.0, 0.0], [0.0, 4.0]]), ("i", "j"))
 >>> b = hax.named(np.asarray([1.0, 2.0]), "i")
 >>> hax.linalg.solve(a, b, axes=("i", "j"))

@@ -1,12 +1,12 @@
 """Linear systems of named arrays.
 
-A matrix has two named axes, `axes=("row", "column")`, or is a container of `xpand_extensions.sparse`, whose axes `axes`
+A matrix has two named axes, `axes=("row", "column")`, or is a container of `xpand.sparse`, whose axes `axes`
 names. The solution has the column axis in place of the row axis of the right-hand side. All other axes of both are
 mapped over. Options, methods and errors are those of the functions of the same names in
-`xpand_extensions.linear_solve`.
+`xpand.linear_solve`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> a = hax.named(np.asarray([[4.0, 1.0], [1.0, 3.0]]), ("i", "j"))
 >>> b = hax.named(np.asarray([[1.0, 2.0], [0.0, 0.0], [4.0, 1.0]]), ("place", "i"))
 >>> hax.linear_solve.solve(a, b, axes=("i", "j")).x.array.round(3)
@@ -37,7 +37,7 @@ Axes = Sequence[AxisSelector]
 def solve(
     a: Any, b: trees.Tree, *, axes: Axes | None = None, batch: AxisSelection = (), x0: trees.Tree = None, **options: Any
 ) -> _linear_solve.SolveResult:
-    """Solve the linear system `a x = b`: see `xpand_extensions.linear_solve.solve`.
+    """Solve the linear system `a x = b`: see `xpand.linear_solve.solve`.
 
     Args:
         a: Matrices: a named array or a sparse container, with `axes`; or a linear function of a tree of named arrays.
@@ -68,23 +68,23 @@ def solve(
 
 
 def direct_solve(a: Any, b: NamedArray, *, axes: Axes, **options: Any) -> NamedArray:
-    """Solve linear systems by factorization: see `xpand_extensions.linear_solve.direct_solve`."""
+    """Solve linear systems by factorization: see `xpand.linear_solve.direct_solve`."""
     return _direct(_linear_solve.direct_solve, a, b, axes, options)
 
 
 def solve_triangular(a: Any, b: NamedArray, *, axes: Axes, **options: Any) -> NamedArray:
-    """Solve linear systems with triangular matrices: see `xpand_extensions.linear_solve.solve_triangular`."""
+    """Solve linear systems with triangular matrices: see `xpand.linear_solve.solve_triangular`."""
     return _direct(_linear_solve.solve_triangular, a, b, axes, options)
 
 
 def lstsq(a: NamedArray, b: NamedArray, *, axes: Axes, rtol: float | None = None) -> _linear_solve.LstsqResult:
-    """Minimize the sum of squares of `a x - b`: see `xpand_extensions.linear_solve.lstsq`.
+    """Minimize the sum of squares of `a x - b`: see `xpand.linear_solve.lstsq`.
 
     Returns:
         A `LstsqResult` of named arrays. The singular values lie along the axis "singular_value".
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> a = hax.named(np.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]]), ("time", "term"))
     >>> lstsq(a, hax.named(np.asarray([1.0, 3.0, 5.0]), "time"), axes=("time", "term")).x.array.round(6)
     array([1., 2.])

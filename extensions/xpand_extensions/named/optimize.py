@@ -1,14 +1,14 @@
 """Minima and roots of functions of named arrays.
 
 Points are trees of named arrays, and so is the `x` of the result. Options, methods and errors are those of the
-functions of the same names in `xpand_extensions.optimize`.
+functions of the same names in `xpand.optimize`.
 
 `batch` names the axes of independent problems, which every array of `x0` has. One call of the function computes all
 problems. Fields of the result other than `x` and `fun`, such as `status`, are arrays without names; their axes are
 those of `batch`, in its order.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> target = hax.named(np.asarray([[1.0, 2.0], [3.0, 4.0]]), ("place", "feature"))
 >>> found = hax.optimize.minimize(lambda x: ((x - target) ** 2.0).sum("feature"), 0.0 * target, batch="place")
 >>> found.x.array.round(3), found.converged
@@ -46,7 +46,7 @@ def minimize(
     gradient: Function | None = None,
     **options: Any,
 ) -> Result:
-    """Find a local minimum of a function: see `xpand_extensions.optimize.minimize`.
+    """Find a local minimum of a function: see `xpand.optimize.minimize`.
 
     Args:
         f: Takes a tree like `x0`, and `args`. Returns a named array with the axes of `batch`.
@@ -75,7 +75,7 @@ def minimize(
 
 
 def least_squares(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
-    """Minimize the sum of squares of residuals: see `xpand_extensions.optimize.least_squares`.
+    """Minimize the sum of squares of residuals: see `xpand.optimize.least_squares`.
 
     `f` returns a tree of residuals: named arrays with the axes of `batch`, and any other axes.
     """
@@ -88,19 +88,19 @@ def least_squares(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **o
 
 
 def root(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
-    """Find a root of a function from a tree to a tree like it: see `xpand_extensions.optimize.root`."""
+    """Find a root of a function from a tree to a tree like it: see `xpand.optimize.root`."""
     x0, names = _starting("root", x0, batch)
     return _named(_optimize.root(_like("root", f, x0), x0, batch_ndim=len(names), **options))
 
 
 def fixed_point(f: Function, x0: trees.Tree, *, batch: AxisSelection = (), **options: Any) -> Result:
-    """Find a point that a function maps to itself: see `xpand_extensions.optimize.fixed_point`."""
+    """Find a point that a function maps to itself: see `xpand.optimize.fixed_point`."""
     x0, names = _starting("fixed_point", x0, batch)
     return _named(_optimize.fixed_point(_like("fixed_point", f, x0), x0, batch_ndim=len(names), **options))
 
 
 def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
-    """Find a root between two points for each element: see `xpand_extensions.optimize.bracketed_root`.
+    """Find a root between two points for each element: see `xpand.optimize.bracketed_root`.
 
     Args:
         f: Takes a named array with the axes of both ends, and `args`. Returns one with the same axes.
@@ -109,7 +109,7 @@ def bracketed_root(f: Function, a: Any, b: Any, **options: Any) -> Result:
         **options: Options of the positional function, such as `method` and `args`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import named as hax
+    >>> from xpand import named as hax
     >>> squares = hax.named(np.asarray([4.0, 9.0]), "i")
     >>> bracketed_root(lambda x: x * x - squares, 0.0, squares).x.array.round(6)
     array([2., 3.])

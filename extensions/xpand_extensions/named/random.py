@@ -1,7 +1,7 @@
 """Random numbers with named axes.
 
-All functions take a key (`xpand_extensions.random.key`), the axes of the result with their sizes, and parameters:
-numbers, or arrays that broadcast to these axes by name. `xpand_extensions.random` documents each distribution. Source:
+All functions take a key (`xpand.random.key`), the axes of the result with their sizes, and parameters:
+numbers, or arrays that broadcast to these axes by name. `xpand.random` documents each distribution. Source:
 `haliax.random`.
 """
 

@@ -1,10 +1,10 @@
 """Segment reductions of named arrays.
 
 The axis of the segments replaces the reduced axis. Empty segments, and indices out of bounds, are treated as in
-`xpand_extensions.scatter`.
+`xpand.scatter`.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> ages = hax.named(np.asarray([30.0, 50.0, 20.0]), "person")
 >>> team = hax.named(np.asarray([0, 1, 0]), "person")
 >>> hax.scatter.segment_mean(ages, team, hax.Axis("team", 2))
@@ -37,7 +37,7 @@ def segment_sum(
         segment_ids: The number of the segment of each position along the axis. The array may have further axes.
         segments: The axis of the segments in the result. Its size is the number of segments.
         axis: The axis to reduce. By default, the axis of `segment_ids`, if there is only one.
-        **options: Options of `xpand_extensions.scatter.segment_sum`, such as `mode`.
+        **options: Options of `xpand.scatter.segment_sum`, such as `mode`.
 
     Raises:
         ValueError: `segment_ids` has several axes and `axis` is omitted, or an array lacks the axis.

@@ -1,10 +1,10 @@
 """Sparse arrays. Each call names their axes.
 
-A sparse container of `xpand_extensions.sparse` has no names: `axes` lists the names of all its axes, in order. Results
+A sparse container of `xpand.sparse` has no names: `axes` lists the names of all its axes, in order. Results
 are named arrays. `linear_solve.solve` also takes such containers.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> a = hax.sparse.from_dense(hax.named(np.asarray([[0.0, 2.0], [3.0, 0.0]]), ("i", "j")), ("i", "j"))
 >>> hax.sparse.matmul(a, hax.named(np.asarray([1.0, 10.0]), "j"), axes=("i", "j"))
 NamedArray({'i': 2}, array([20.,  3.]))
@@ -34,7 +34,7 @@ def from_dense(x: NamedArray, axes: Axes, **options: Any) -> _sparse.Sparse:
     Args:
         x: A named array.
         axes: All axes of `x`, in the order of the container.
-        **options: Options of `xpand_extensions.sparse.from_dense`, such as `format` and `batch_ndim`.
+        **options: Options of `xpand.sparse.from_dense`, such as `format` and `batch_ndim`.
 
     Raises:
         ValueError: `axes` are not those of the array.
@@ -49,7 +49,7 @@ def todense(a: Any, axes: Axes) -> NamedArray:
 
 
 def matmul(a: Any, x: NamedArray, *, axes: Axes) -> NamedArray:
-    """Multiply sparse matrices by an array, and sum over the column axis: see `xpand_extensions.sparse.matmul`.
+    """Multiply sparse matrices by an array, and sum over the column axis: see `xpand.sparse.matmul`.
 
     Args:
         a: A sparse container.

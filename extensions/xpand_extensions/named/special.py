@@ -1,10 +1,10 @@
 """Elementwise special functions of named arrays, which broadcast by name.
 
-Arguments, accuracy and errors are those of the functions of the same names in `xpand_extensions.special`. `logsumexp`,
+Arguments, accuracy and errors are those of the functions of the same names in `xpand.special`. `logsumexp`,
 `softmax` and `log_softmax` work along an axis.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> hax.special.erf(hax.named(np.asarray([0.0, 1.0]), "x")).array.round(4)
 array([0.    , 0.8427])
 """

@@ -1,7 +1,7 @@
 """Quantiles, running extremes and moving windows of named arrays.
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> x = hax.named(np.asarray([[1.0, 5.0, 3.0], [2.0, 4.0, 8.0]]), ("place", "time"))
 >>> hax.statistics.quantile(x, 0.5, "time")
 NamedArray({'place': 2}, array([3., 4.]))
@@ -54,7 +54,7 @@ def quantile(
         q: A number from 0 to 1, or several.
         axis: The axes. By default, all axes.
         new: The axis of the quantiles if there are several. It is the first axis of the result.
-        **options: Options of `xpand_extensions.statistics.quantile`, such as `method`.
+        **options: Options of `xpand.statistics.quantile`, such as `method`.
 
     Raises:
         ValueError: The array lacks an axis.
@@ -126,7 +126,7 @@ def window_sum(x: NamedArray, window: Mapping[str, int] | Axis, **options: Any) 
     Args:
         x: Numbers.
         window: The size of the window along each axis: a dictionary, or an `Axis`.
-        **options: Options of `xpand_extensions.windows.window_sum`: `strides`, `padding` and others.
+        **options: Options of `xpand.windows.window_sum`: `strides`, `padding` and others.
 
     Raises:
         ValueError: The array lacks an axis.

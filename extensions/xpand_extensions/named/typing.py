@@ -13,7 +13,7 @@ automatically; `x.matches_axes(annotation)` checks them.
 | `Float[NamedArray, "batch feature"]` | with floating-point numbers |
 
 >>> import numpy as np
->>> from xpand_extensions import named as hax
+>>> from xpand import named as hax
 >>> x = hax.named(np.ones((2, 3)), ("batch", "feature"))
 >>> x.matches_axes(NamedArray["batch", ...]), x.matches_axes("feature batch"), x.matches_axes({"feature", "batch"})
 (True, False, True)

@@ -63,7 +63,7 @@ def bracketed_root(
         throw: Whether to raise `ConvergenceError` if an element hasn't converged; the result is in the error's
             `result`. Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
         progress: Whether to show the iterations and the residual; or a function of a `Progress`, see
-            `xpand_extensions.progress`.
+            `xpand.progress`.
         record_history: Whether to return the values of each iteration in `history`.
 
     Returns:
@@ -241,7 +241,8 @@ def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array
         ends = [x if x.dtype == dtype else xp.astype(x, dtype) for x in ends]
     left, right = checks.promote(name, xp, a=ends[0], b=ends[1])
     shape = checks.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
-    return tuple(x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
+    left, right = (x if x.shape == shape else xp.broadcast_to(x, shape) for x in (left, right))
+    return left, right
 
 
 def _reset_nonfinite(a: Array, record: Record) -> Record:

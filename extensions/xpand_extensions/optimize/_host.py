@@ -1,10 +1,10 @@
 """SciPy's minimizers on the host, for concrete arrays of any library."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 
 from xpand import array_namespace, is_concrete, namespace
-from xpand.extend import Array, checks
+from xpand.extend import Array, LibraryNamespace, checks
 
 from .._optional import import_optional
 from .._solver_status import Status
@@ -93,7 +93,7 @@ class _Host:
         self.box, self.limits, self.callback = box, limits, callback
         self.moving: Any = ...
         """The indices of the variables whose bounds differ."""
-        self.host = namespace("numpy")
+        self.host = cast("LibraryNamespace", namespace("numpy"))
         self.like = start
         self.batch, self.n = tuple(start.shape[:-1]), start.shape[-1]
         self.points = self.host.reshape(on_host(start), (-1, self.n)).astype("float64")

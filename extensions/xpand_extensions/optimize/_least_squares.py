@@ -73,7 +73,7 @@ def least_squares(
         throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
             Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
         progress: Whether to show the iterations and the norm of the residuals; or a function of a `Progress`, see
-            `xpand_extensions.progress`.
+            `xpand.progress`.
         record_history: Whether to return the values of each iteration in `history`.
         damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
 

@@ -120,7 +120,7 @@ def minimize(
         throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
             Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
         progress: Whether to show the iterations and the value of `f`; or a function of a `Progress`, see
-            `xpand_extensions.progress`.
+            `xpand.progress`.
         record_history: Whether to return the values of each iteration in `history`.
 
     Args: Options of one method

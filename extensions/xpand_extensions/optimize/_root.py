@@ -70,7 +70,7 @@ def root(
         throw: Whether to raise `ConvergenceError` if a problem hasn't converged; the result is in the error's `result`.
             Abstract values, as under `jit`, raise no error. False: check the `status` of the result.
         progress: Whether to show the iterations and the norm of the residuals; or a function of a `Progress`, see
-            `xpand_extensions.progress`.
+            `xpand.progress`.
         record_history: Whether to return the values of each iteration in `history`.
         history: For "anderson": the number of mixed steps. None: 5.
         mixing: For "anderson": the factor of `f` in each step. None: chosen so that the length of the first step is

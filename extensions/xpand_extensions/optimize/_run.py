@@ -346,7 +346,7 @@ def _driven(drive: Driver, solve: Callable[..., Any], start: Array, args: tuple[
     else:
         last: Record = solve(found.x, args, None, found.limits)[0]
         x, optimality, status = last.x, last.optimality, last.status
-        counts = tuple([x + y for x, y in zip(counts, last[2:5])])
+        counts = counts[0] + last[2], counts[1] + last[3], counts[2] + last[4]
     return Record(x if found.iterations else _copied(x), optimality, *counts, status), found.fun
 
 

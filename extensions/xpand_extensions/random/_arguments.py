@@ -29,7 +29,7 @@ def is_typed(key: Key) -> bool:
     return str(key.dtype).startswith("key<")
 
 
-def key_of(function: str, key: Key) -> tuple[Namespace, Array]:
+def key_of(function: str, key: Any) -> tuple[Namespace, Array]:
     """Check a key; return its namespace and the key.
 
     Raises:

@@ -36,7 +36,7 @@ def permutation(key: Key, /, x: Array | int, axis: int = 0, independent: bool = 
     Source: `jax.random.permutation`, bit for bit.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.permutation(random.key(0), 5)
     array([0, 1, 4, 3, 2])
     """
@@ -67,7 +67,7 @@ def shuffle(key: Key, /, x: Array, axis: int = 0) -> Array:
         TypeError, ValueError: As `permutation`.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.shuffle(random.key(0), np.asarray([[1, 2], [3, 4], [5, 6]]))
     array([[1, 2],
            [5, 6],
@@ -111,7 +111,7 @@ def choice(
     Source: `jax.random.choice`, bit for bit; with `p`, up to rounding of the cumulative sums.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.choice(random.key(0), np.asarray([10, 20, 30]), (4,))
     array([10, 30, 30, 30])
     """

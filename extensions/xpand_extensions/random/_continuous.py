@@ -33,7 +33,7 @@ def exponential(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arr
     Source: `jax.random.exponential`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.exponential(random.key(0), (2,)).round(4)
     array([0.5421, 0.2437])
     """
@@ -65,7 +65,7 @@ def gumbel(key: Key, /, shape: Any = (), dtype: DType | None = None, mode: Gumbe
     Source: `jax.random.gumbel`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.gumbel(random.key(0), (2,)).round(4)
     array([ 0.1379, -0.426 ])
     """
@@ -84,7 +84,7 @@ def laplace(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Source: `jax.random.laplace`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.laplace(random.key(0), (2,)).round(4)
     array([0.178, 0.838])
     """
@@ -102,7 +102,7 @@ def logistic(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Source: `jax.random.logistic`, to a few ulps of the larger of the value and 1.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.logistic(random.key(0), (2,)).round(4)
     array([-0.3291, -1.2874])
     """
@@ -121,7 +121,7 @@ def cauchy(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     tangents.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.cauchy(random.key(0), (2,)).round(4)
     array([-0.2619, -1.2378])
     """
@@ -139,7 +139,7 @@ def maxwell(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Source: `jax.random.maxwell`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.maxwell(random.key(0), (2,)).round(4)
     array([1.9891, 0.4246])
     """
@@ -176,7 +176,7 @@ def truncated_normal(key: Key, /, lower: Real, upper: Real, shape: Any = None, d
     less exact; beyond 5 in float32 and 8 in float64, all of them are next to a bound.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.truncated_normal(random.key(0), -1.0, np.asarray([0.0, 1.0])).round(4)
     array([-0.5201, -0.5063])
     """
@@ -212,7 +212,7 @@ def pareto(key: Key, /, b: Real, shape: Any = None, dtype: DType | None = None) 
     Source: `jax.random.pareto`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.pareto(random.key(0), np.asarray([1.0, 3.0])).round(4)
     array([1.7196, 1.0846])
     """
@@ -231,7 +231,7 @@ def rayleigh(key: Key, /, scale: Real, shape: Any = None, dtype: DType | None = 
     Source: `jax.random.rayleigh`, to a few ulps. JAX returns infinity for one of 2²³ samples in float32.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.rayleigh(random.key(0), np.asarray([1.0, 3.0])).round(4)
     array([1.32  , 5.2498])
     """
@@ -252,7 +252,7 @@ def weibull_min(key: Key, /, scale: Real, concentration: Real, shape: Any = None
     Source: `jax.random.weibull_min`, with a given shape, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.weibull_min(random.key(0), 2.0, np.asarray([1.0, 3.0])).round(4)
     array([1.0841, 1.2493])
     """
@@ -286,7 +286,7 @@ def double_sided_maxwell(key: Key, /, loc: Real, scale: Real, shape: Any = (), d
     Source: `jax.random.double_sided_maxwell`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.double_sided_maxwell(random.key(0), 10.0, 1.0, (2,)).round(4)
     array([11.9846,  7.5218])
     """
@@ -308,7 +308,7 @@ def wald(key: Key, /, mean: Real, shape: Any = None, dtype: DType | None = None)
     Source: `jax.random.wald`, to a few ulps. For a large mean, JAX's samples cancel or overflow.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.wald(random.key(0), np.asarray([1.0, 3.0])).round(4)
     array([0.187, 6.751])
     """
@@ -330,7 +330,7 @@ def triangular(
     Source: `jax.random.triangular`, to a few ulps of the bounds. JAX's products of bounds may underflow or overflow.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.triangular(random.key(0), 0.0, np.asarray([0.0, 1.0]), 2.0).round(4)
     array([0.4748, 0.6577])
     """
@@ -354,7 +354,7 @@ def lognormal(key: Key, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | 
     Source: `jax.random.lognormal`, to a few ulps of the sample and of its logarithm; JAX takes complex data types too.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.lognormal(random.key(0), np.asarray([0.5, 1.0])).round(4)
     array([0.9022, 0.4562])
     """

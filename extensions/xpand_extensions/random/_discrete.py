@@ -44,7 +44,7 @@ def categorical(
     Source: `jax.random.categorical`, bit for bit, unless rounding decides between two categories.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.categorical(random.key(0), np.log(np.asarray([0.1, 0.2, 0.7])), shape=(8,))
     array([2, 2, 2, 1, 1, 2, 1, 2])
     >>> random.categorical(random.key(0), np.zeros(5), shape=(5,), replace=False)
@@ -101,7 +101,7 @@ def poisson(key: Key, /, lam: Real, shape: Any = None, dtype: DType | None = Non
     transformed rejection method for generating Poisson random variables".
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.poisson(random.key(0), np.asarray([2.0, 100.0]))
     array([ 0, 95])
     """
@@ -145,7 +145,7 @@ def binomial(key: Key, /, n: Real, p: Real, shape: Any = None, dtype: DType | No
     variates".
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.binomial(random.key(0), 100, np.asarray([0.05, 0.5]))
     array([ 6., 46.])
     """
@@ -180,7 +180,7 @@ def geometric(key: Key, /, p: Real, shape: Any = None, dtype: DType | None = Non
     Source: `jax.random.geometric`, bit for bit, unless rounding decides.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.geometric(random.key(0), np.asarray([0.1, 0.9]))
     array([9, 1])
     """
@@ -218,7 +218,7 @@ def multinomial(key: Key, /, n: Real, p: Array, *, shape: Any = None, dtype: DTy
     Source: `jax.random.multinomial`, bit for bit, unless rounding decides.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.multinomial(random.key(0), 100, np.asarray([0.2, 0.3, 0.5]))
     array([22., 31., 47.])
     """

@@ -41,7 +41,7 @@ def gamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None) -
     Source: `jax.random.gamma`, to a few ulps; Marsaglia and Tsang, "A simple method for generating gamma variables".
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.gamma(random.key(0), np.asarray([0.5, 2.0])).round(4)
     array([0.0981, 1.1244])
     """
@@ -63,7 +63,7 @@ def loggamma(key: Key, /, a: Real, shape: Any = None, dtype: DType | None = None
     Source: `jax.random.loggamma`, to a few ulps of the larger of the value and 1.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.loggamma(random.key(0), np.asarray([0.001, 2.0])).round(4)
     array([-1.1130258e+03,  1.1720000e-01])
     """
@@ -85,7 +85,7 @@ def beta(key: Key, /, a: Real, b: Real, shape: Any = None, dtype: DType | None =
     Source: `jax.random.beta`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.beta(random.key(0), 0.5, np.asarray([0.5, 2.0])).round(4)
     array([0.4573, 0.5598])
     """
@@ -118,7 +118,7 @@ def dirichlet(key: Key, /, alpha: Array, shape: Any = None, dtype: DType | None 
     Source: `jax.random.dirichlet`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.dirichlet(random.key(0), np.asarray([0.5, 2.0, 1.0])).round(4)
     array([0.0287, 0.3291, 0.6422])
     """
@@ -137,7 +137,7 @@ def chisquare(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = No
     Source: `jax.random.chisquare`, to a few ulps of the sample and of its logarithm.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.chisquare(random.key(0), np.asarray([1.0, 4.0])).round(4)
     array([0.1961, 2.2487])
     """
@@ -157,7 +157,7 @@ def t(key: Key, /, df: Real, shape: Any = None, dtype: DType | None = None) -> A
     infinite because gamma samples underflow.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.t(random.key(0), np.asarray([1.0, 4.0])).round(4)
     array([ 1.4308, -0.5762])
     """
@@ -178,7 +178,7 @@ def f(key: Key, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | N
     infinite or NaN because chi-square samples underflow.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.f(random.key(0), np.asarray([1.0, 4.0]), 5.0).round(4)
     array([1.4844, 0.397 ])
     """
@@ -208,7 +208,7 @@ def generalized_normal(key: Key, /, p: Real, shape: Any = (), dtype: DType | Non
     samples may be 0 because gamma samples underflow.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.generalized_normal(random.key(0), 4.0, (2,)).round(4)
     array([ 0.7083, -0.9815])
     """

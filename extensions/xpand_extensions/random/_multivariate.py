@@ -52,7 +52,7 @@ def multivariate_normal(
     Source: `jax.random.multivariate_normal`; equal up to rounding for "cholesky", whose factor is unique.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> cov = np.asarray([[2.0, 1.0], [1.0, 1.0]])
     >>> random.multivariate_normal(random.key(0), np.zeros(2), cov).round(4)
     array([-0.2911, -0.7005])
@@ -111,7 +111,7 @@ def orthogonal(key: Key, /, n: int, shape: Any = (), dtype: DType | None = None,
     compact groups".
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.orthogonal(random.key(0), 2).round(4)
     array([[-0.1126, -0.9936],
            [ 0.9936, -0.1126]])
@@ -147,7 +147,7 @@ def ball(key: Key, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | Non
     and Naor, "A probabilistic approach to the geometry of the l_p^n-ball".
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.ball(random.key(0), 2, shape=(2,)).round(4)
     array([[-0.8702, -0.4547],
            [ 0.0791, -0.1801]])

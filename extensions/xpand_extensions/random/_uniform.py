@@ -52,7 +52,7 @@ def uniform(
     `maxval`; these are the next smaller number here.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.uniform(random.key(0), (2,)).round(4)
     array([0.4185, 0.2163])
     """
@@ -88,7 +88,7 @@ def normal(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Array:
     Source: `jax.random.normal`, to a few ulps.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.normal(random.key(0), (2,)).round(4)
     array([-0.2058, -0.7848])
     """
@@ -122,7 +122,7 @@ def randint(key: Key, /, shape: Any, minval: Array | int, maxval: Array | int, d
     Source: `jax.random.randint`, bit for bit.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.randint(random.key(0), (5,), 0, 10)
     array([5, 1, 5, 7, 3])
     """
@@ -162,7 +162,7 @@ def bernoulli(key: Key, /, p: Array | float = 0.5, shape: Any = None, mode: Lite
     float64.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.bernoulli(random.key(0), 0.3, (5,))
     array([False,  True, False, False, False])
     """
@@ -195,7 +195,7 @@ def rademacher(key: Key, /, shape: Any = (), dtype: DType | None = None) -> Arra
     Source: `jax.random.rademacher`, bit for bit with JAX's default data type of 64 bits.
 
     >>> import numpy as np
-    >>> from xpand_extensions import random
+    >>> from xpand import random
     >>> random.rademacher(random.key(0), (5,))
     array([ 1,  1, -1, -1, -1])
     """

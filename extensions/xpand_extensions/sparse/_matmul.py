@@ -85,7 +85,7 @@ def _sparse_product(a: Sparse, b: Sparse) -> Any:
         raise TypeError(
             "matmul: the number of entries of the product of two sparse matrices isn't known under jit and JAX's and "
             "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "
-            "their values arguments, use `xpand_extensions.vmap`, or multiply with `sparse.todense(b)`"
+            "their values arguments, use `xpand.vmap`, or multiply with `sparse.todense(b)`"
         )
     for name, pattern in (("a", a.pattern), ("b", b.pattern)):
         if pattern[0].ndim > 1:

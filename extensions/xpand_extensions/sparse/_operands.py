@@ -46,7 +46,7 @@ def common_namespace(function: str, a: Sparse, b: Sparse) -> Namespace:
             f"{function}: takes sparse arrays of one library, got a, a {a.format.upper()} with values in "
             f"{describe(a.values)}, and b, a {b.format.upper()} with values in {describe(b.values)}; convert one to "
             f"the other's library first, such as `convert(b, {library_name(namespace_of(a))!r})` of "
-            "`xpand_extensions.convert`"
+            "`xpand.convert`"
         ) from None
 
 

@@ -54,7 +54,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
         less = less if same is None else same & less
         fallen = less if fallen is None else fallen | less
         same = after == before if same is None else same & (after == before)
-    return bool(xp.any(fallen))
+    return fallen is not None and bool(xp.any(fallen))
 
 
 def equal_neighbours(coords: Sequence[Array]) -> Array:

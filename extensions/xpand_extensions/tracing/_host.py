@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
-from xpand.extend import Array
+from xpand.extend import Array, LibraryNamespace
 
 from .._dispatch import OPERATIONS
 from ..devices._move import on_host
@@ -66,7 +66,7 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
     device = getattr(arrays[0], "device", None)
     if not all(map(is_concrete, arrays)):
         return _later(arrays, function, declared, vmap_method)
-    host = namespace("numpy")
+    host: LibraryNamespace = namespace("numpy")
     given = [on_host(x) for x in arrays]
     # Copy: the function may store and change its result, and libraries don't accept all memory layouts.
     results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import array_namespace, is_writeable_array
-from xpand.extend import LibraryArray as Array, device_of, is_lazy
+from xpand.extend import LibraryArray as Array, LibraryNamespace, device_of, is_lazy
 from xpand_extensions._at import GenericAt
 
 from .._bounds import index_dtype
@@ -236,7 +236,8 @@ class TracedAt(GenericAt):
     __slots__ = ()
 
     def _write_basic(self, selection: Basic, values: Array) -> Array:
-        x = array_namespace(self.x).wrap(self.x)
+        namespace: LibraryNamespace = array_namespace(self.x)
+        x = namespace.wrap(self.x)
         return applied(x._namespace, "setitem", (x, values), {"key": selection.key})
 
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:

@@ -31,7 +31,7 @@ def axis_size(axis_name: names.Names) -> int:
     Source: `jax.lax.axis_size`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(torch.tensor([1.0, 3.0]))
     tensor([0.5000, 1.5000])
     """
@@ -61,7 +61,7 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     Source: `jax.lax.psum`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x / psum(x, "i"), axis_name="i")(torch.tensor([1.0, 3.0]))
     tensor([0.2500, 0.7500])
     """
@@ -88,7 +88,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     Source: `jax.lax.pmean`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x - pmean(x, "i"), axis_name="i")(torch.tensor([1.0, 3.0]))
     tensor([-1.,  1.])
     """
@@ -118,7 +118,7 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     Source: `jax.lax.pmax`, which has no derivatives.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(torch.tensor([1.0, 4.0]))
     tensor([0.2500, 1.0000])
     """
@@ -133,7 +133,7 @@ def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     Source: `jax.lax.pmin`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(torch.tensor([1.0, 4.0]))
     tensor([0., 3.])
     """
@@ -163,7 +163,7 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
     Source: `jax.lax.all_gather`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: all_gather(x, "i") - x, axis_name="i")(torch.tensor([1.0, 4.0]))
     tensor([[ 0.,  3.],
             [-3.,  0.]])
@@ -196,7 +196,7 @@ def axis_index(axis_name: names.Names) -> Array:
     Source: `jax.lax.axis_index`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(torch.tensor([5, 6, 7]))
     tensor([ 0,  6, 14])
     """
@@ -229,7 +229,7 @@ def psum_scatter(
     Source: `jax.lax.psum_scatter`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(torch.tensor([[1.0, 2.0], [10.0, 20.0]]))
     tensor([11., 22.])
     """
@@ -278,7 +278,7 @@ def all_to_all(
     Source: `jax.lax.all_to_all`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(torch.tensor([[1, 2], [3, 4]]))
     tensor([[1, 3],
             [2, 4]])
@@ -332,7 +332,7 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree
     Source: `jax.lax.ppermute`, which takes only complete permutations under `jax.vmap`.
 
     >>> import torch
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(lambda x: ppermute(x, "i", [(0, 1), (1, 2)]), axis_name="i")(torch.tensor([5, 6, 7]))
     tensor([0, 5, 6])
     """

@@ -35,7 +35,7 @@ def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
     Source: `jax.custom_batching.custom_vmap`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> @custom_vmap
     ... def matvec(a, x):
     ...     return a @ x
@@ -67,7 +67,7 @@ def sequential_vmap(function: Callable[..., Any], /) -> "CustomVmap":
     Source: `jax.custom_batching.sequential_vmap`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.vmap import vmap
+    >>> from xpand import vmap
     >>> vmap(sequential_vmap(lambda x: x * 2.0))(np.asarray([1.0, 2.0]))
     array([2., 4.])
     """

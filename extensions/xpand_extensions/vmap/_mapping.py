@@ -9,7 +9,7 @@ from xpand.extend import Array, checks
 
 from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
-from .._transformed import transformation
+from .._signatures import keeps_signature
 from .._transforms import HOLE, Flat, Partial, as_array
 from .._transforms_patterns import Container, flatten_without_plans, has_containers, is_container, repeated
 from ..control_flow._trees import paths
@@ -106,7 +106,7 @@ Axes: TypeAlias = int | Sequence[Any] | dict[Any, Any] | None
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
 
-@transformation
+@keeps_signature
 @pluggable
 def vmap(
     function: Callable[..., Any],

@@ -9,7 +9,7 @@ from xpand.extend import Array, Device, Namespace, checks, describe, device_of
 
 from .._ambient import ambient
 from .._dispatch import pluggable, untraceable
-from .._transformed import transformation
+from .._signatures import keeps_signature
 from ..devices import DeviceInfo, device_info, local_devices
 from ..devices._list import library_under, of_kind
 from ..jit._calls import MAX_ENTRIES, Flat, arrays_among, check_leaves, leaf_numbers
@@ -19,7 +19,7 @@ from ._mapping import Axes, axes_of_arguments, plain_axes, size_of_axes
 
 
 @untraceable
-@transformation
+@keeps_signature
 @pluggable
 def pmap(
     function: Callable[..., Any],

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from xpand import array_namespace, trees
 from xpand.extend import Array, checks, describe
 
-from .._transformed import transformation
+from .._signatures import keeps_signature
 from .._transforms import arrays_of, replaced
 from .._where import clean_tracebacks
 from ._mapping import vmap
@@ -30,7 +30,7 @@ _CORE: Final = r"\((?:\w+(?:,\w+)*)?\)"
 _SIGNATURE: Final = re.compile(rf"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
 
 
-@transformation
+@keeps_signature
 def vectorize(
     function: Callable[..., Any], /, *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:

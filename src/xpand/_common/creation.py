@@ -34,7 +34,7 @@ def refuse_sparse(obj: Any) -> None:
         raise TypeError(
             "asarray: obj must be an array, a number or a nested sequence of numbers, got a sparse "
             f"{type(obj).__name__}; write `obj.todense()` or SciPy's `obj.toarray()` for a dense array, or "
-            "`xpand_extensions.sparse.from_native(obj)` for a sparse one"
+            "`xpand.sparse.from_native(obj)` for a sparse one"
         )
 
 

@@ -1,9 +1,9 @@
 """Remainders of real floating-point numbers with the standard's special cases."""
 
-from ..typing import Array, Namespace
+from ..typing import Array, LibraryNamespace
 
 
-def remainder(x1: Array, x2: Array, xp: Namespace) -> Array:
+def remainder(x1: Array, x2: Array, xp: LibraryNamespace) -> Array:
     """Return the exact remainder of floor division, with the sign of the divisor, by `xp.fmod`.
 
     The special cases are "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", the similar

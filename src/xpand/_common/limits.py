@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from ..typing import Array, DType, Namespace
+from ..typing import Array, DType, LibraryNamespace, Namespace
 from .integers import LARGEST, SMALLEST, check_ends, insertion, overflow
 
 
@@ -57,7 +57,7 @@ class FloatInfo:
 _INTEGERS = "bhilqpBHILQP"
 
 
-def representable(bound: Any, dtype: DType, xp: Namespace) -> Any:
+def representable(bound: Any, dtype: DType, xp: LibraryNamespace) -> Any:
     """Convert `bound` to `dtype`. Bounds out of the range of an integer `dtype` become the nearest end of the range.
 
     This prevents the library's `clip` from promoting the result: "The returned array must have the same data type as
@@ -105,7 +105,7 @@ def check_fits(function: str, number: int, dtype: DType, xp: Namespace) -> None:
         raise overflow(function, number, dtype, limits)
 
 
-def checking_ends(native: Callable[..., Array], xp: Namespace) -> Callable[..., Array]:
+def checking_ends(native: Callable[..., Array], xp: LibraryNamespace) -> Callable[..., Array]:
     """Let `arange` raise for Python integers out of the range of its data type."""
 
     @wraps(native)

@@ -6,12 +6,12 @@ To keep the order of equal elements, as `stable` requires, reverse the array bef
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ..typing import Array, Namespace
+from ..typing import Array, LibraryNamespace, Namespace
 
 _LAST_BACKWARDS = (..., slice(None, None, -1))
 
 
-def _reverse(x: Array, axis: int, xp: Namespace) -> Array:
+def _reverse(x: Array, axis: int, xp: LibraryNamespace) -> Array:
     return x[_LAST_BACKWARDS] if axis == -1 else xp.flip(x, axis)
 
 
@@ -20,7 +20,7 @@ def sort_descending(x: Array, axis: int, xp: Namespace, sort: Callable[[Array], 
     return _reverse(sort(_reverse(x, axis, xp)), axis, xp)
 
 
-def argsort_descending(x: Array, axis: int, xp: Namespace, argsort: Callable[[Array], Array]) -> Array:
+def argsort_descending(x: Array, axis: int, xp: LibraryNamespace, argsort: Callable[[Array], Array]) -> Array:
     """Return the indices that sort `x` in descending order along an axis; `argsort` is for ascending order."""
     order = argsort(_reverse(x, axis, xp))
     return _reverse(xp.subtract(x.shape[axis] - 1, order, out=order), axis, xp)

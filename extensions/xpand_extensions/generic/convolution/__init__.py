@@ -55,7 +55,7 @@ def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts
     last = tuple(range(-n, 0))
     shape = result_shape(x, kernel, axes, parts)
     rest = tuple([shape[axis] for axis in range(len(shape)) if axis not in axes])
-    x, kernel = (xp.moveaxis(array, axes, last) for array in (x, flipped(xp, kernel, axes)))
+    x, kernel = (xp.moveaxis(array, tuple(axes), last) for array in (x, flipped(xp, kernel, axes)))
     padding = []
     for size, taps, (start, length) in zip(x.shape[x.ndim - n :], kernel.shape[x.ndim - n :], parts):
         low = taps - 1 - start
@@ -79,4 +79,4 @@ def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts
         kernel_dilation=ones,
         feature_groups=groups,
     )
-    return xp.moveaxis(xp.reshape(result, (*rest, *result.shape[2:])), last, axes)
+    return xp.moveaxis(xp.reshape(result, (*rest, *result.shape[2:])), last, tuple(axes))

@@ -1,6 +1,6 @@
 """Systems of equations with the standard alone."""
 
-from typing import Any
+from typing import Any, Literal, cast
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks as _arguments
@@ -132,7 +132,8 @@ def lu_solve(
 def pivoted_qr(x: Array, /, *, mode: str = "reduced") -> PivotedQRResult:
     xp = array_namespace(x)
     order = facades.column_order.native(x)(x)
-    q, r = xp.linalg.qr(xp.take_along_axis(x, xp.broadcast_to(order[..., None, :], tuple(x.shape)), axis=-1), mode=mode)
+    ordered = xp.take_along_axis(x, xp.broadcast_to(order[..., None, :], tuple(x.shape)), axis=-1)
+    q, r = xp.linalg.qr(ordered, mode=cast("Literal['reduced', 'complete']", mode))
     return PivotedQRResult(q, r, order)
 
 

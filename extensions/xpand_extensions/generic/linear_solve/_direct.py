@@ -180,7 +180,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
         return (right - xp.sum(products, axis=-1)) / diagonal
 
     if all(map(is_concrete, (b, weights, columns, diagonal))):
-        x = xp.zeros_like(xp.reshape(right, (*batch, steps * width)))
+        x: Array = xp.zeros_like(xp.reshape(right, (*batch, steps * width)))
         for step in range(steps):
             parts = weights[..., step, :, :], diagonal[..., step, :], right[..., step, :]
             x[..., step * width : (step + 1) * width] = solved(x, columns[step, ...], *parts)

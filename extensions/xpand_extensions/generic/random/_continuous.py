@@ -8,7 +8,7 @@ rounding error, and corrected where the error makes a difference.
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from xpand import array_namespace, is_concrete
 from xpand.extend import Array, DType, Namespace, checks
@@ -126,7 +126,7 @@ def scaled(
     xp = array_namespace(u, low, high)
     span = xp.subtract(high, low)
     found = xp.add(xp.multiply(u, span), low)
-    if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
+    if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(cast("float", maxval - minval))):
         # The correction is a constant, so it does not change the derivatives.
         found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
     found = xp.maximum(low, found)

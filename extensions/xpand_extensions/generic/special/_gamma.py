@@ -163,7 +163,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 
 
 @widened
-def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
+def zeta(s: Array, q: Array = 1.0, /) -> Array:
     """Sum the first terms directly, and the rest by the Euler-Maclaurin formula."""
     xp = array_namespace(s, q)
     s, q = xp.broadcast_arrays(s, q)

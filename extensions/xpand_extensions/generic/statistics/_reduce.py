@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from xpand import array_namespace
 from xpand.extend import Array, Namespace, checks
@@ -155,7 +155,7 @@ def _weights(
     real = xp.real(rows).dtype if checks.kind(xp, rows.dtype) == "complex" else rows.dtype
     counts = None if fweights is None else xp.astype(fweights, real)
     if aweights is None:
-        return counts, xp.sum(counts) - correction
+        return counts, xp.sum(cast("Array", counts)) - correction
     weights = aweights if counts is None else xp.multiply(aweights, counts)
     mass = xp.sum(weights)
     squares = xp.sum(weights * aweights)

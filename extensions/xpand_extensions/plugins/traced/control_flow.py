@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
-from xpand.extend import Array, device_of
+from xpand.extend import Array, LibraryNamespace, device_of
 
 from ..._dispatch import in_one_namespace
 from ...generic.control_flow import associative_scan as _associative_scan, cond as _cond, switch as _switch
@@ -16,7 +16,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 def scan(
     f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
-    namespace = array_namespace(*init, *xs)
+    namespace: LibraryNamespace = array_namespace(*init, *xs)
 
     def turned(x: Array) -> Array:
         return namespace.flip(x, axis=0) if reverse else x

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import array_namespace, trees
-from xpand.extend import Array, is_array
+from xpand.extend import Array, LibraryNamespace, is_array
 
 from ...generic.sparse import coo_product as coo_product
 from ...tracing._array import concrete
 
 
 def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
-    namespace = array_namespace(*arrays)
+    namespace: LibraryNamespace = array_namespace(*arrays)
     # In the traced namespace, `zeros` would become an operation of the graph, and its values unknown.
     found = function(*[concrete(x, "sparse") for x in arrays])
     return trees.map(lambda x: namespace.wrap(x) if is_array(x) else x, found)

@@ -1,0 +1,58 @@
+"""The names of the extensions that are attributes of the core, for type checkers."""
+
+from xpand_extensions import (
+    Pluggable as Pluggable,
+    arithmetic as arithmetic,
+    autodiff as autodiff,
+    bits as bits,
+    capabilities as capabilities,
+    check_plugin as check_plugin,
+    checkpoint as checkpoint,
+    cond as cond,
+    control_flow as control_flow,
+    convolution as convolution,
+    custom_jvp as custom_jvp,
+    custom_vjp as custom_vjp,
+    debug as debug,
+    devices as devices,
+    eval_shape as eval_shape,
+    fori_loop as fori_loop,
+    grad as grad,
+    hessian as hessian,
+    histograms as histograms,
+    indexing as indexing,
+    interpolation as interpolation,
+    jacfwd as jacfwd,
+    jacrev as jacrev,
+    jvp as jvp,
+    linalg as linalg,
+    linear_solve as linear_solve,
+    linearize as linearize,
+    named as named,
+    optimize as optimize,
+    padding as padding,
+    plot as plot,
+    pluggable as pluggable,
+    precision as precision,
+    progress as progress,
+    random as random,
+    scan as scan,
+    scatter as scatter,
+    sorting as sorting,
+    sparse as sparse,
+    special as special,
+    statistics as statistics,
+    stop_gradient as stop_gradient,
+    switch as switch,
+    value_and_grad as value_and_grad,
+    vectorize as vectorize,
+    vjp as vjp,
+    while_loop as while_loop,
+    windows as windows,
+)
+from xpand_extensions._callables import Convert, Jit, Profile, Vmap
+
+convert: Convert
+jit: Jit
+profile: Profile
+vmap: Vmap
