@@ -49,6 +49,11 @@ class Relabelled:
         self.labels, self.children = labels, children
 
 
+def knows_labels() -> bool:
+    """Return whether a class of nodes with labels is registered."""
+    return bool(FLATTEN)
+
+
 def is_labelled(x: Any) -> bool:
     """Return whether an object is a node with labels; used as `is_leaf` for trees."""
     return type(x) in FLATTEN

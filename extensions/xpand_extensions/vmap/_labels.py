@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import trees
-from xpand.extend import MappedAxis, add_axis, is_labelled, remove_axis
+from xpand.extend import MappedAxis, add_axis, is_labelled, knows_labels, remove_axis
 
 
 def has_labels(tree: trees.Tree) -> bool:
     """Return whether there are nodes with labels in a tree."""
-    return any(map(is_labelled, trees.leaves(tree, is_leaf=is_labelled)))
+    return knows_labels() and any(map(is_labelled, trees.leaves(tree, is_leaf=is_labelled)))
 
 
 def without_axis(function: str, tree: trees.Tree, axes: Sequence[int | None]) -> tuple[trees.Tree, MappedAxis]:

@@ -171,14 +171,14 @@ def vmap(
             found, form = trees.flatten(given)
             args = given[0]
         axes = axes_of_arguments("vmap", in_axes, args, found, given if containers else None)
-        flatten = flatten_without_plans
+        mapped_axis = MappedAxis()
         if has_labels(given):
-            given, axis = without_axis("vmap", given, axes)
+            given, mapped_axis = without_axis("vmap", given, axes)
             form = trees.structure(given)
-            flatten = partial(_flatten_labelled, out_axes, axis)
         leaves, structure = _mapped_leaves(found, form)
         axes = tuple([axis for axis, x in zip(axes, found) if checks.is_array(x)])
         size = size_of_axes("vmap", axes, leaves, axis_size)
+        flatten = partial(_flatten_labelled, out_axes, mapped_axis)
         flat = Flat("vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten)
         native = vmap.native(*(leaves or [default_namespace().asarray(0)]))
         # In the most frequent case, the library finds the size itself.
