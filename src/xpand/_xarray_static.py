@@ -5,16 +5,17 @@ import hashlib
 from collections.abc import Hashable, Mapping
 from typing import Any, Final
 
+from ._namespace import library_of
+
 _NUMERIC: Final = "biufcV"  # "V": such as bfloat16 of ml_dtypes
 _IMMUTABLE: Final = frozenset((str, int, float, bool, bytes, complex, type(None)))
 
 
 def is_data(array: Any) -> bool:
-    """Return whether an array is a leaf: of numbers or booleans, in contrast to dates, strings and objects.
-
-    Data types of other libraries than NumPy have no `kind`, and are those of numbers and booleans.
-    """
-    return getattr(getattr(array, "dtype", None), "kind", "f") in _NUMERIC
+    """Return whether an array is a leaf: NumPy's arrays of dates, strings and objects, and those of pandas, are not."""
+    if library_of(type(array)) != "numpy":
+        return not hasattr(array, "to_numpy")
+    return array.dtype.kind in _NUMERIC
 
 
 def private(attributes: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -275,6 +275,7 @@ class Labels:
 
 def _renamed(child: Any, dims: Sequence[Any], taken: frozenset[Any]) -> Any:
     """Give the first dimensions of an object other names, and those that have them already a number."""
+    child = child.drop_vars([name for name, x in child.coords.items() if name in taken and not x.dims])
     first = child if isinstance(child, xarray.DataArray) else next(iter(child.data_vars.values()))
     leading = first.dims[: len(dims)]
     names = {*dims, *taken}
