@@ -229,7 +229,8 @@ class _Methods(TracedArray):
 
     def __dask_tokenize__(self) -> Any:
         # `dask.array.from_array`, and so `chunk` of xarray, would make an array without a derivative of it.
-        return library_array(self, "conversion to Dask", _INDEXING)
+        array = library_array(self, "conversion to Dask", _INDEXING)
+        return str(array.dtype), tuple(array.shape), array.__array__().tobytes()
 
     def __copy__(self) -> Any:
         return self._namespace.asarray(self, copy=True)

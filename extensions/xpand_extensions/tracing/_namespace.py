@@ -1,5 +1,6 @@
 """The namespace of traced arrays: the standard over a library's namespace."""
 
+import inspect
 from collections.abc import Callable
 from functools import cached_property, wraps
 from typing import Any, Final
@@ -85,6 +86,11 @@ class TracedNamespace:
     """The standard over the arrays of a library, with functions that interpreters trace.
 
     It has the library's data types and devices. Its functions also take the library's own arrays, as constants.
+    """
+
+    with_options: Callable[..., Any] | None = None
+    """A method for calls with options of the library beyond the standard: it takes the name of the function, its
+    arrays, the options of the standard, and the others. None: there are no others.
     """
 
     def __init__(self, base: Any) -> None:
@@ -330,22 +336,26 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
         result = f"linked({result}, x, op, params) if n == 1 else {result}"
     elif name in ("broadcast_arrays", "unstack"):
         result = f"linked_parts(op, {result}, args, params)"
+    more = "" if namespace.with_options is None else f"    if more: return with_options('{name}', args, params, more)\n"
     source = (
-        f"def {name.rpartition('.')[2]}({header}):\n"
+        f"def {name.rpartition('.')[2]}({header}{', **more' if more else ''}):\n"
         f"    args = ({given},)\n"
         f"    for x in args:\n"
         f"        if type(x) not in known: check(x)\n"
-        f"    params = {{{params}}}\n"
+        f"    params = {{{params}}}\n{more}"
         f"    result = bind(op, args, params)\n"
         f"    return {result}\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
-    scope |= {"plain": checks.plain_integer}
+    scope |= {"plain": checks.plain_integer, "with_options": namespace.with_options}
     scope |= {"known": namespace.known, "check": namespace.check, "linked": linked, "linked_parts": linked_parts}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
     made.__doc__ = getattr(found, "__doc__", None)
     made.__module__ = namespace.__name__
+    if more:
+        parameters = list(inspect.signature(made).parameters.values())[:-1]
+        made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return _with_both_factors(made) if name == "linalg.qr" else made
 
 
