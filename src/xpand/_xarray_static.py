@@ -13,9 +13,12 @@ _IMMUTABLE: Final = frozenset((str, int, float, bool, bytes, complex, type(None)
 
 def is_data(array: Any) -> bool:
     """Return whether an array is a leaf: NumPy's arrays of dates, strings and objects, and those of pandas, are not."""
-    if library_of(type(array)) != "numpy":
-        return not hasattr(array, "to_numpy")
-    return array.dtype.kind in _NUMERIC
+    return array.dtype.kind in _NUMERIC if is_numpy(array) else not hasattr(array, "to_numpy")
+
+
+def is_numpy(array: Any) -> bool:
+    """Return whether an array is NumPy's."""
+    return library_of(type(array)) == "numpy"
 
 
 def private(attributes: Mapping[Any, Any]) -> dict[Any, Any]:

@@ -15,7 +15,7 @@ from . import trees
 from ._arguments import is_array
 from ._labelled import FLATTEN, MappedAxis
 from ._namespace import describe, library_of
-from ._xarray_static import Indexes, frozen, frozen_variable, is_data, private, read_only
+from ._xarray_static import Indexes, frozen, frozen_variable, is_data, is_numpy, private, read_only
 
 _SINGLE: Final = object()
 """The name of the only data variable of a `DataArray` or a `Variable`."""
@@ -321,15 +321,14 @@ def _checked(array: Any) -> Any:
     return array
 
 
-def _data(variable: Any) -> Any:
-    data = variable.data
-    return data.value if type(data) is _Held else data
+def _contents(array: Any) -> Any:
+    return array.value if type(array) is _Held else array
 
 
 def _flatten_variable(x: Any) -> tuple[list[Any], Labels]:
     if isinstance(x, xarray.IndexVariable) or not is_data(x.data):
         return [], Labels(type(x), (), {_SINGLE: read_only(x)}, {}, frozenset())
-    return [_data(x)], Labels(type(x), (_Leaf.of(_SINGLE, x),), {}, {}, frozenset())
+    return [_contents(x.data)], Labels(type(x), (_Leaf.of(_SINGLE, x),), {}, {}, frozenset())
 
 
 def _flatten_array(x: Any) -> tuple[list[Any], Labels]:
@@ -353,18 +352,19 @@ def _parts(
     children, leaves, fixed = [], [], {}
     for name in data if len(data) < 2 else sorted(data, key=str):
         variable = data[name]
-        if is_data(variable):
-            children.append(_data(variable))
+        array = variable.data
+        if is_data(array):
+            children.append(_contents(array))
             leaves.append(_Leaf.of(name, variable))
         else:
             fixed[name] = read_only(variable)
     for name, variable in coordinates.items():
         if name in indexes:
             fixed[name] = variable
-        elif library_of(type(values := variable.data)) == "numpy" or not is_data(values):
+        elif is_numpy(array := variable.data) or not is_data(array):
             fixed[name] = read_only(variable)
         else:
-            children.append(_data(variable))
+            children.append(_contents(array))
             leaves.append(_Leaf.of(name, variable, True))
     return children, tuple(leaves), fixed
 
