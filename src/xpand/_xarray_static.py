@@ -26,6 +26,11 @@ def private(attributes: Mapping[Any, Any]) -> dict[Any, Any]:
     return {key: x if type(x) in _IMMUTABLE else copy.deepcopy(x) for key, x in attributes.items()}
 
 
+def is_immutable(attributes: Mapping[Any, Any]) -> bool:
+    """Return whether no value of attributes can be changed in place."""
+    return _IMMUTABLE.issuperset(map(type, attributes.values()))
+
+
 def read_only(variable: Any) -> Any:
     """Return a variable with an array that nobody writes to: structures are stored for later calls."""
     data = variable.data

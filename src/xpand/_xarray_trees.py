@@ -15,7 +15,7 @@ from . import trees
 from ._arguments import is_array
 from ._labelled import FLATTEN, MappedAxis
 from ._namespace import describe, library_of
-from ._xarray_static import Indexes, frozen, frozen_variable, is_data, is_numpy, private, read_only
+from ._xarray_static import Indexes, frozen, frozen_variable, is_data, is_immutable, is_numpy, private, read_only
 
 _SINGLE: Final = object()
 """The name of the only data variable of a `DataArray` or a `Variable`."""
@@ -130,7 +130,7 @@ class Labels:
         else:
             shapes = ()
         built = self._built(children)
-        if shapes and None not in shapes and not any(x.is_coordinate for x in self.leaves):
+        if shapes and None not in shapes and self._can_copy:
             self._templates.clear()
             self._templates[shapes] = self._copied(built, [_Held(None, shape) for shape in shapes])
         return built
@@ -139,6 +139,14 @@ class Labels:
     def _templates(self) -> dict[Any, Any]:
         """The object without arrays, for the shapes of the last arrays: to copy it is faster than to build it."""
         return {}
+
+    @cached_property
+    def _can_copy(self) -> bool:
+        """Whether copies of the object share no attributes that can be changed, and have no coordinates to replace."""
+        attributes = [self.attrs, self.encoding]
+        for x in self.leaves:
+            attributes += [x.attrs, x.encoding]
+        return all(map(is_immutable, attributes)) and not any(x.is_coordinate for x in self.leaves)
 
     def _copied(self, template: Any, children: Sequence[Any]) -> Any:
         arrays = [x if type(x) is _Held else _checked(x) for x in children]
@@ -157,15 +165,15 @@ class Labels:
         for leaf, x in zip(self.leaves, children):
             array = _checked(x) if is_array(x) else _Held(x, tuple([lengths.get(dim, 1) for dim in leaf.dims]))
             dims = leaf.fitting(array.ndim, new)
-            variables[leaf.name] = xarray.Variable(dims, array, dict(leaf.attrs), dict(leaf.encoding))
+            variables[leaf.name] = xarray.Variable(dims, array, private(leaf.attrs), private(leaf.encoding))
         fixed = self._fitting(variables)
         if issubclass(self.cls, xarray.Variable):
             return variables[_SINGLE] if variables else fixed[_SINGLE].copy(deep=False)
         coordinates = self._coordinates(fixed | variables)
         data = {name: x for name, x in (fixed | variables).items() if name not in self.coordinates}
         if self.cls is xarray.Dataset:
-            dataset = xarray.Dataset(data, coordinates, dict(self.attrs))
-            dataset.encoding = dict(self.encoding)
+            dataset = xarray.Dataset(data, coordinates, private(self.attrs))
+            dataset.encoding = private(self.encoding)
             return dataset
         return xarray.DataArray(data[_SINGLE], coordinates, name=self.name)
 
@@ -249,7 +257,11 @@ class Labels:
         parts = {}
         for leaf, child in zip(self.leaves, children):
             if not leaf.is_coordinate:
-                fixed = {name: x for name, x in self.fixed.items() if name in self.coordinates}
+                fixed = {
+                    name: x
+                    for name, x in self.fixed.items()
+                    if name in self.coordinates and set(x.dims) <= set(leaf.dims)
+                }
                 single = replace(
                     self._with((replace(leaf, name=_SINGLE),), fixed), cls=xarray.DataArray, name=leaf.name
                 )
