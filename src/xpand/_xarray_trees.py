@@ -179,9 +179,13 @@ class Labels:
 
     def _new_names(self, count: int) -> list[Any]:
         """Return names for new dimensions, as xarray names those without a name."""
-        taken = {dim for x in (*self.leaves, *self.fixed.values()) for dim in x.dims} | self.coordinates
+        taken = self._names()
         free = (f"dim_{i}" for i in range(count + len(taken)))
         return [name for name in free if name not in taken][:count]
+
+    def _names(self) -> frozenset[Any]:
+        """Return the names of dimensions and coordinates."""
+        return self.coordinates | {dim for x in (*self.leaves, *self.fixed.values()) for dim in x.dims}
 
     def _fitting(self, variables: Mapping[Any, Any]) -> dict[Any, Any]:
         """Return the variables that are no leaves and fit the arrays."""
@@ -198,7 +202,11 @@ class Labels:
     def _coordinates(self, variables: Mapping[Any, Any]) -> Any:
         coordinates = {name: x for name, x in variables.items() if name in self.coordinates}
         indexes = {name: x for name, x in self.indexes.items() if name in coordinates}
-        return xarray.Coordinates(coordinates, indexes)
+        result = xarray.Coordinates(coordinates, indexes)
+        for name, x in result.variables.items():
+            if name in self.fixed and name not in indexes and is_numpy(x.data):
+                x.data.flags.writeable = False  # a copy, which later results share
+        return result
 
     def remove_axis(self, axes: Sequence[int | None]) -> tuple[Self, MappedAxis]:
         """Return the labels without a dimension, and the dimension."""
@@ -253,7 +261,7 @@ class Labels:
     def _of_trees(self, children: Sequence[Any]) -> Any:
         """Make the object of a Jacobian: its leaves are trees of arrays, with the dimensions of the result first."""
         if self.cls is not xarray.Dataset:
-            return self._jacobian(self, children[0])
+            return self._jacobian(self, children[0], self._names())
         parts = {}
         for leaf, child in zip(self.leaves, children):
             if not leaf.is_coordinate:
@@ -265,21 +273,21 @@ class Labels:
                 single = replace(
                     self._with((replace(leaf, name=_SINGLE),), fixed), cls=xarray.DataArray, name=leaf.name
                 )
-                parts[leaf.name] = self._jacobian(single, child)
+                parts[leaf.name] = self._jacobian(single, child, self._names())
         if all(isinstance(x, xarray.DataArray) for x in parts.values()):
             return xarray.Dataset(parts, attrs=dict(self.attrs))
         return parts
 
-    def _jacobian(self, labels: "Labels", child: Any) -> Any:
+    def _jacobian(self, labels: "Labels", child: Any, taken: frozenset[Any]) -> Any:
         if not _is_node(child) and not is_array(child):
-            return trees.map(lambda x: self._jacobian(labels, x), child, is_leaf=lambda x: _is_node(x))
+            return trees.map(lambda x: self._jacobian(labels, x, taken), child, is_leaf=lambda x: _is_node(x))
         dims = labels.leaves[0].dims
         if is_array(child):
             child = xarray.DataArray(_checked(child), dims=(*dims, *labels._new_names(child.ndim - len(dims))))
         elif isinstance(child, xarray.Variable):
             child = xarray.DataArray(child)
         else:
-            child = _renamed(child, dims, labels.coordinates)
+            child = _renamed(child, dims, taken)
         coordinates = labels._coordinates(labels._fitting({_SINGLE: child}))
         child = child.assign_coords(coordinates)
         return child.rename(labels.name) if isinstance(child, xarray.DataArray) else child
@@ -290,12 +298,11 @@ def _renamed(child: Any, dims: Sequence[Any], taken: frozenset[Any]) -> Any:
     child = child.drop_vars([name for name, x in child.coords.items() if name in taken and not x.dims])
     first = child if isinstance(child, xarray.DataArray) else next(iter(child.data_vars.values()))
     leading = first.dims[: len(dims)]
-    names = {*dims, *taken}
     others = {name for name in (*child.dims, *child.coords) if name not in leading}
     renamed = dict(zip(leading, dims))
-    for name in others & names:
+    for name in others & taken:
         number = 2
-        while f"{name}_{number}" in names | others:
+        while f"{name}_{number}" in taken | others:
             number += 1
         renamed[name] = f"{name}_{number}"
     return child.rename({name: new for name, new in renamed.items() if name != new})
