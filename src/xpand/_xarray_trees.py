@@ -174,8 +174,8 @@ class Labels:
         if self.cls is xarray.Dataset:
             dataset = xarray.Dataset(data, coordinates, private(self.attrs))
             dataset.encoding = private(self.encoding)
-            return dataset
-        return xarray.DataArray(data[_SINGLE], coordinates, name=self.name)
+            return _with_shared_coordinates(dataset, fixed)
+        return _with_shared_coordinates(xarray.DataArray(data[_SINGLE], coordinates, name=self.name), fixed)
 
     def _new_names(self, count: int) -> list[Any]:
         """Return names for new dimensions, as xarray names those without a name."""
@@ -202,11 +202,7 @@ class Labels:
     def _coordinates(self, variables: Mapping[Any, Any]) -> Any:
         coordinates = {name: x for name, x in variables.items() if name in self.coordinates}
         indexes = {name: x for name, x in self.indexes.items() if name in coordinates}
-        result = xarray.Coordinates(coordinates, indexes)
-        for name, x in result.variables.items():
-            if name in self.fixed and name not in indexes and is_numpy(x.data):
-                x.data.flags.writeable = False  # a copy, which later results share
-        return result
+        return xarray.Coordinates(coordinates, indexes)
 
     def remove_axis(self, axes: Sequence[int | None]) -> tuple[Self, MappedAxis]:
         """Return the labels without a dimension, and the dimension."""
@@ -338,6 +334,14 @@ def _checked(array: Any) -> Any:
             "another library with `xpand_extensions.convert`"
         )
     return array
+
+
+def _with_shared_coordinates(x: Any, fixed: Mapping[Any, Any]) -> Any:
+    """Make the coordinates of a new object read-only: later results share them."""
+    for name, variable in x.coords.variables.items():
+        if name in fixed and name not in x.xindexes and is_numpy(variable.data):
+            variable.data.flags.writeable = False
+    return x
 
 
 def _contents(array: Any) -> Any:
