@@ -1,13 +1,12 @@
 """The gradient of a climate index.
 
-The index is that of El Niño: the mean temperature of a part of the Pacific, relative to the mean of each calendar month.
-It is computed with xarray, whose arrays `grad` takes and returns with their dimensions and coordinates. The gradient
-shows which months and places the peak of the index depends on: positively on the peak itself, negatively on the same
-calendar months of all other years, which are its reference.
+The index is that of El Niño: the mean temperature of a part of the Pacific, relative to the mean of each calendar
+month. It is computed with xarray, whose arrays `grad` takes and returns with their dimensions and coordinates. The
+gradient shows on which months and places the peak of the index depends: positively on the peak itself, negatively on
+the same calendar months of all other years, which are its reference.
 """
 
 import numpy as np
-import pandas as pd
 import xarray as xr
 from matplotlib.figure import Figure
 
@@ -36,7 +35,7 @@ def peak(temperature: xr.DataArray) -> xr.DataArray:
 
 def pacific(xp: Namespace, years: int, lats: int, lons: int) -> xr.DataArray:
     """Make monthly temperatures of the Pacific: seasons, and a warm event at the equator at the end of 1991."""
-    time = pd.date_range("1990-01", periods=12 * years, freq="MS")
+    time = xr.date_range("1990-01", periods=12 * years, freq="MS")
     lat, lon = np.linspace(-15.0, 15.0, lats), np.linspace(150.0, 270.0, lons)
     months = np.arange(12 * years)[:, None, None]
     place = np.exp(-((lat[:, None] / 6) ** 2) - ((lon - 215) / 35) ** 2)
@@ -61,8 +60,8 @@ def summary(r: Values) -> str:
     """Return the result in one sentence."""
     by_month = r["by_month"]
     return (
-        f"The peak of the index is {r['index'].max():.1f} K. If the ocean had been 1 K warmer in the three months of the "
-        f"peak, it would be {by_month[by_month > 0].sum():.2f} K higher."
+        f"The peak of the index is {r['index'].max():.1f} K. If the region had been 1 K warmer in the three months of "
+        f"the peak, it would be {by_month[by_month > 0].sum():.2f} K higher."
     )
 
 
