@@ -21,7 +21,7 @@ _SINGLE: Final = object()
 """The name of the only data variable of a `DataArray` or a `Variable`."""
 
 
-class _Held:
+class _Placeholder:
     """Any object in place of the array of a variable: trees of xarray's objects may have any leaves."""
 
     __slots__ = ("shape", "value")
@@ -122,17 +122,15 @@ class Labels:
         children = list(children)
         if any(map(_is_tree, children)):
             return self._of_trees(children)
-        if any(map(is_array, children)):
-            shapes = tuple([tuple(x.shape) if is_array(x) else None for x in children])
-            template = self._templates.get(shapes)
-            if template is not None:
-                return self._copied(template, children)
-        else:
-            shapes = ()
+        if not self._can_copy or not children or not all(map(is_array, children)):
+            return self._built(children)
+        shapes = tuple([tuple(x.shape) for x in children])
+        template = self._templates.get(shapes)
+        if template is not None:
+            return self._copied(template, children)
         built = self._built(children)
-        if shapes and None not in shapes and self._can_copy:
-            self._templates.clear()
-            self._templates[shapes] = self._copied(built, [_Held(None, shape) for shape in shapes])
+        self._templates.clear()
+        self._templates[shapes] = self._copied(built, [_Placeholder(None, shape) for shape in shapes])
         return built
 
     @cached_property
@@ -149,7 +147,7 @@ class Labels:
         return all(map(is_immutable, attributes)) and not any(x.is_coordinate for x in self.leaves)
 
     def _copied(self, template: Any, children: Sequence[Any]) -> Any:
-        arrays = [x if type(x) is _Held else _checked(x) for x in children]
+        arrays = [x if type(x) is _Placeholder else _checked(x) for x in children]
         if self.cls is not xarray.Dataset:
             return template.copy(deep=False, data=arrays[0])
         named = dict(zip([x.name for x in self.leaves], arrays))
@@ -163,7 +161,7 @@ class Labels:
         )
         variables = {}
         for leaf, x in zip(self.leaves, children):
-            array = _checked(x) if is_array(x) else _Held(x, tuple([lengths.get(dim, 1) for dim in leaf.dims]))
+            array = _checked(x) if is_array(x) else _Placeholder(x, tuple([lengths.get(dim, 1) for dim in leaf.dims]))
             dims = leaf.fitting(array.ndim, new)
             variables[leaf.name] = xarray.Variable(dims, array, private(leaf.attrs), private(leaf.encoding))
         fixed = self._fitting(variables)
@@ -250,9 +248,9 @@ class Labels:
         return replace(labels, indexes=indexes, coordinates=self.coordinates | added.keys())
 
     def _with(self, leaves: tuple[_Leaf, ...], fixed: dict[Any, Any]) -> Self:
-        kept = self.coordinates & (fixed.keys() | {x.name for x in leaves})
-        indexes = {name: x for name, x in self.indexes.items() if name in kept}
-        return replace(self, leaves=leaves, fixed=fixed, indexes=indexes, coordinates=kept)
+        coordinates = self.coordinates & (fixed.keys() | {x.name for x in leaves})
+        indexes = {name: x for name, x in self.indexes.items() if name in coordinates}
+        return replace(self, leaves=leaves, fixed=fixed, indexes=indexes, coordinates=coordinates)
 
     def _of_trees(self, children: Sequence[Any]) -> Any:
         """Make the object of a Jacobian: its leaves are trees of arrays, with the dimensions of the result first."""
@@ -345,7 +343,7 @@ def _with_shared_coordinates(x: Any, fixed: Mapping[Any, Any]) -> Any:
 
 
 def _contents(array: Any) -> Any:
-    return array.value if type(array) is _Held else array
+    return array.value if type(array) is _Placeholder else array
 
 
 def _flatten_variable(x: Any) -> tuple[list[Any], Labels]:

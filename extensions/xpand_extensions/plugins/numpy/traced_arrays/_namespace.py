@@ -29,7 +29,7 @@ class Namespace(TracedNamespace):
         """
         given = {key: x for key, x in options.items() if x is not None and x is not NO_VALUE}
         defaults = parsed(FUNCTIONS[name]).static
-        params = {key: x for key, x in params.items() if defaults[key] is None or x != literal_eval(defaults[key])}
+        params = {key: x for key, x in params.items() if (text := defaults[key]) is None or x != literal_eval(text)}
         entry = entry_of(find(name)) if given else None
         if entry is not None:
             return apply_entry(self, entry, *arrays, **params, **given)
