@@ -151,6 +151,32 @@ def test_a_program_is_made_for_each_static_part(change: str) -> None:
     assert len(traces) == 2
 
 
+STATIC_VALUES: Any = {
+    "NaN": ([1.0, np.nan, 3.0], [1.0, np.nan, 4.0]),
+    "dates": (np.asarray(["2000", "2001", "2002"], "M8[ns]"), np.asarray(["2000", "2001", "2003"], "M8[ns]")),
+    "strings": (list("abc"), list("abd")),
+    "small integers": (np.asarray([1, 2, 3], "int8"), np.asarray([1, 2, 4], "int8")),
+    "objects": (np.asarray([1, "a", None], object), np.asarray([1, "b", None], object)),
+    "booleans": ([True, False, True], [True, True, True]),
+    "data types": ([1.0, 2.0, 3.0], [1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("name", STATIC_VALUES)
+def test_static_arrays_are_compared_by_value(name: str) -> None:
+    values, others = STATIC_VALUES[name]
+
+    def coordinate(values: Any) -> Any:
+        return trees.structure(xr.DataArray(VALUES[0, :3], dims="x", coords={"c": ("x", values)}))
+
+    def attribute(values: Any) -> Any:
+        return trees.structure(xr.DataArray(VALUES[0, :3], attrs={"flags": np.asarray(values)}))
+
+    for structure in (coordinate, attribute):
+        assert structure(values) == structure(values) != structure(others)
+        assert hash(structure(values)) == hash(structure(values))
+
+
 def test_a_program_sees_changes_in_place() -> None:
     program = jit(lambda x: (x + x.day) * 1)
     x = array()
