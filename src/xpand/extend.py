@@ -10,6 +10,8 @@ functions to define operations, derivatives and plug-ins.
 - Functions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
 - Namespaces: `namespace_or_default` for an option `xp=`, `default_dtype` for new arrays, `imported_libraries`, `eager`
   for eager operations while JAX traces, `knows_namespace` and `register_wrapper` for arrays that wrap others.
+- Nodes of trees whose axes have names, as xarray's: `knows_labels`, `is_labelled`, `remove_axis`,
+  `add_axis`, `MappedAxis`.
 - `without_numpy_warnings`: a context in which NumPy does not warn, for results that report overflows themselves.
 - Code inside torch.compile: `import_module`, `untraced`, `trace_instead`, `same_structure`.
 
@@ -34,6 +36,7 @@ from . import _arguments as checks
 from ._arguments import Kind, device_of, is_array
 from ._defaults import namespace_or_default
 from ._imports import import_module, trace_instead, untraced
+from ._labelled import MappedAxis, add_axis, is_labelled, knows_labels, remove_axis
 from ._namespace import (
     describe,
     eager,
@@ -58,8 +61,10 @@ __all__ = [
     "Kind",
     "LibraryArray",
     "LibraryNamespace",
+    "MappedAxis",
     "Namespace",
     "Scalar",
+    "add_axis",
     "checks",
     "default_dtype",
     "describe",
@@ -68,11 +73,14 @@ __all__ = [
     "import_module",
     "imported_libraries",
     "is_array",
+    "is_labelled",
     "is_lazy",
+    "knows_labels",
     "knows_namespace",
     "library_of",
     "namespace_or_default",
     "register_wrapper",
+    "remove_axis",
     "same_structure",
     "trace_instead",
     "untraced",

@@ -2,7 +2,7 @@
 
 optree decides which objects are nodes and which are leaves. None is a node without children. Dictionaries are ordered
 by their keys. Classes are registered with `register`, with optree itself, or with `jax.tree_util`, as those of Equinox
-and Flax are.
+and Flax are. xarray's `DataArray`, `Dataset` and `Variable` are nodes, whose leaves are the arrays of their data.
 """
 
 import builtins
@@ -13,7 +13,8 @@ from typing import Any, Final, TypeAlias
 import optree
 
 from . import _arguments
-from ._imports import trace_instead
+from ._imports import import_module, trace_instead
+from ._labelled import Relabelled
 from ._namespace import array_namespace, describe
 from .common import is_writeable_array
 from .typing import Array, Tree
@@ -116,18 +117,21 @@ def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> t
     [1, 2]
     """
     found, spec = optree.tree_flatten(tree, is_leaf=is_leaf)
-    if _adopt_nodes_of_jax(found):
+    if _adopt_nodes(found):
         return flatten(tree, is_leaf=is_leaf)
     return found, spec
 
 
 _plain: Final[set[type]] = {int, float, complex, bool, str}
-"""Classes of leaves that JAX does not have to be asked about."""
+"""Classes of leaves that are no nodes of another package."""
 _MAX_TYPES: Final = 4096  # a bound for programs that keep making classes
 
+_PACKAGES: Final = {"xarray": "_xarray_trees"}
+"""For packages, the module here that registers their classes. It is imported at the first instance of one of them."""
 
-def _adopt_nodes_of_jax(leaves: list[Any]) -> bool:
-    """Register the classes of leaves that are nodes of JAX's trees, if it is imported; return whether there are any."""
+
+def _adopt_nodes(leaves: list[Any]) -> bool:
+    """Register the classes of leaves that other packages have for nodes; return whether there are any."""
     if _plain.issuperset(builtins.map(type, leaves)):
         return False
     adopts = False
@@ -138,13 +142,29 @@ def _adopt_nodes_of_jax(leaves: list[Any]) -> bool:
         if _arguments.is_array(leaf):
             if len(_plain) < _MAX_TYPES:
                 _plain.add(cls)
-        elif (jax := sys.modules.get("jax")) is not None and not jax.tree_util.all_leaves([leaf]):
-            register(cls, _one_level_of_jax, lambda spec, children: spec.unflatten(children))
+        elif _adopt_nodes_of_package(leaf) or _adopt_nodes_of_jax(leaf):
             adopts = True
     return adopts
 
 
-trace_instead(_adopt_nodes_of_jax, lambda leaves: False)
+trace_instead(_adopt_nodes, lambda leaves: False)
+
+
+def _adopt_nodes_of_package(leaf: Any) -> bool:
+    """Register the classes of the package of a leaf, if it is in the table; return whether the leaf is a node now."""
+    module = _PACKAGES.get(type(leaf).__module__.partition(".")[0])
+    if module is None:
+        return False
+    import_module(f"{__package__}.{module}").register()
+    return not optree.tree_is_leaf(leaf)
+
+
+def _adopt_nodes_of_jax(leaf: Any) -> bool:
+    """Register the class of a leaf that is a node of JAX's trees, if JAX is imported; return whether it is."""
+    if (jax := sys.modules.get("jax")) is None or jax.tree_util.all_leaves([leaf]):
+        return False
+    register(type(leaf), _one_level_of_jax, lambda spec, children: spec.unflatten(children))
+    return True
 
 
 def _one_level_of_jax(node: Any) -> tuple[Iterable[Tree], Any]:
@@ -288,3 +308,6 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
         return xp.stack(leaves, axis=where) if new else xp.concat(leaves, axis=where)
 
     return unflatten(spec, [joined(*leaves) for leaves in zip(*columns)])
+
+
+register(Relabelled, lambda node: (node.children, node.labels), lambda labels, children: labels.build(children))

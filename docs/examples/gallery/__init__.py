@@ -39,6 +39,7 @@ PROGRAMS: Final = (
     "kmeans",
     "onnx_gradient",
     "network",
+    "climate_index",
 )
 
 _LIGHT: Final = {"text": "#333333", "faint": "#9aa3a8"}

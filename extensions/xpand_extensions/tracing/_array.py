@@ -224,6 +224,11 @@ class _Methods(TracedArray):
         # Dask takes any object with a shape for an array, and fails late or never.
         return library_array(self, "conversion to Dask")
 
+    def __dask_tokenize__(self) -> Any:
+        # `dask.array.from_array`, and so `chunk` of xarray, would make an array without a derivative of it.
+        array = library_array(self, "conversion to Dask", _INDEXING)
+        return str(array.dtype), tuple(array.shape), array.__array__().tobytes()
+
     def __copy__(self) -> Any:
         return self._namespace.asarray(self, copy=True)
 

@@ -1,5 +1,6 @@
 """The namespace of traced arrays: the standard over a library's namespace."""
 
+import inspect
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from typing import Any, Final, NoReturn
@@ -95,6 +96,10 @@ class TracedNamespace:
     """Replacements for code that cannot be traced, for error messages."""
     holder_of_objects: type | None = None
     """The library's class of arrays whose elements may be Python objects, which have no derivatives; or None."""
+    with_options: Callable[..., Any] | None = None
+    """A method for calls with options of the library beyond the standard: it takes the name of the function, its
+    arrays, the options of the standard, and the others. None: there are no others.
+    """
 
     def __init__(self, base: Any) -> None:
         """Build every function of the standard over the library's namespace `base`."""
@@ -357,26 +362,30 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     refusal = (
         ""
         if namespace.holder_of_objects is None
-        else "        elif type(x) is holder and x.dtype.hasobject: refuse_objects(x)\n"
+        else "        elif type(argument) is holder and argument.dtype.hasobject: refuse_objects(argument)\n"
     )
+    more = "" if namespace.with_options is None else f"    if more: return with_options('{name}', args, params, more)\n"
     source = (
-        f"def {name.rpartition('.')[2]}({header}):\n"
+        f"def {name.rpartition('.')[2]}({header}{', **more' if more else ''}):\n"
         f"    args = ({given},)\n"
-        f"    for x in args:\n"
-        f"        if type(x) not in known: check(x)\n"
+        f"    for argument in args:\n"
+        f"        if type(argument) not in known: check(argument)\n"
         f"{refusal}"
-        f"    params = {{{params}}}\n"
+        f"    params = {{{params}}}\n{more}"
         f"    result = bind(op, args, params)\n"
         f"    return {result}\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
-    scope |= {"plain": checks.plain_integer}
+    scope |= {"plain": checks.plain_integer, "with_options": namespace.with_options}
     scope |= {"holder": namespace.holder_of_objects, "refuse_objects": namespace.refuse_objects}
     scope |= {"known": namespace.known, "check": namespace.check, "linked": linked, "linked_parts": linked_parts}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
     made.__doc__ = getattr(found, "__doc__", None)
     made.__module__ = namespace.__name__
+    if more:
+        parameters = list(inspect.signature(made).parameters.values())[:-1]
+        made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return _with_both_factors(made) if name == "linalg.qr" else made
 
 

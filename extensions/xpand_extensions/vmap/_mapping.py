@@ -1,11 +1,11 @@
 """Map a function of trees over axes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final, TypeAlias
 
 from xpand import array_namespace, default_namespace, is_concrete, trees
-from xpand.extend import Array, checks
+from xpand.extend import Array, MappedAxis, checks
 
 from .._direct_calls import Direct, IndirectError, compiled_as
 from .._dispatch import pluggable
@@ -14,6 +14,7 @@ from .._transforms import HOLE, Flat, Partial, as_array
 from .._transforms_patterns import Container, flatten_without_plans, has_containers, is_container, repeated
 from ..control_flow._trees import paths
 from . import _names as names
+from ._labels import has_labels, with_axis, without_axis
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
@@ -170,12 +171,15 @@ def vmap(
             found, form = trees.flatten(given)
             args = given[0]
         axes = axes_of_arguments("vmap", in_axes, args, found, given if containers else None)
+        mapped_axis = MappedAxis()
+        if has_labels(given):
+            given, mapped_axis = without_axis("vmap", given, axes)
+            form = trees.structure(given)
         leaves, structure = _mapped_leaves(found, form)
         axes = tuple([axis for axis, x in zip(axes, found) if checks.is_array(x)])
         size = size_of_axes("vmap", axes, leaves, axis_size)
-        flat = Flat(
-            "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
-        )
+        flatten = partial(_flatten_labelled, out_axes, mapped_axis)
+        flat = Flat("vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten)
         native = vmap.native(*(leaves or [default_namespace().asarray(0)]))
         # In the most frequent case, the library finds the size itself.
         plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
@@ -225,6 +229,13 @@ def vmap(
         return found
 
     return compiled_as(of_trees, over_axes)
+
+
+def _flatten_labelled(out_axes: Axes, axis: MappedAxis, tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
+    """Flatten a result; in the structure, the nodes with labels have the mapped axis."""
+    if has_labels(tree):
+        tree = with_axis("vmap", tree, spread_axes("vmap", "out_axes", out_axes, tree), axis)
+    return flatten_without_plans(tree)
 
 
 def mapped(function: Callable[[Array], tuple[Array, ...]], x: Array) -> tuple[Array, ...]:

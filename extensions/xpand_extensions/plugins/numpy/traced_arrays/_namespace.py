@@ -1,19 +1,21 @@
 """The traced namespace over NumPy: the standard, and NumPy's names beyond it."""
 
 import sys
+from ast import literal_eval
 from collections.abc import Callable
 from functools import cached_property, partial, wraps
 from typing import Any
 
 import numpy as np
 
+from xpand_extensions.tracing._functions import FUNCTIONS, parsed
 from xpand_extensions.tracing._namespace import TracedNamespace
 
 from ._advice import ADVICE
 from ._compat import numpy_name, numpy_namespace, replace_numpy
 from ._functions import apply_entry, entry_of
 from ._special import Special
-from ._table import find
+from ._table import NO_VALUE, find
 
 
 class Namespace(TracedNamespace):
@@ -56,6 +58,25 @@ class Namespace(TracedNamespace):
         if entry is not None:
             return partial(apply_entry, self, entry)
         return _wrapping(self, value) if callable(value) and not isinstance(value, type) else value
+
+    def with_options(self, name: str, arrays: tuple[Any, ...], params: dict[str, Any], options: dict[str, Any]) -> Any:
+        """Call a function of the standard with options that only NumPy has, such as `out=None`.
+
+        Raises:
+            TypeError: Traced arrays do not support an option.
+        """
+        given = {key: x for key, x in options.items() if x is not None and x is not NO_VALUE}
+        defaults = parsed(FUNCTIONS[name]).static
+        params = {key: x for key, x in params.items() if (text := defaults[key]) is None or x != literal_eval(text)}
+        entry = entry_of(find(name)) if given else None
+        if entry is not None:
+            return apply_entry(self, entry, *arrays, **params, **given)
+        if given:
+            raise TypeError(f"{name}: takes no option {next(iter(given))!r} for traced arrays")
+        function: Any = self
+        for part in name.split("."):
+            function = getattr(function, part)
+        return function(*arrays, **params)
 
 
 def _wrapping(namespace: Namespace, function: Callable[..., Any]) -> Callable[..., Any]:
