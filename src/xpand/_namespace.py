@@ -122,7 +122,7 @@ def register_wrapper(cls: type, xp: Namespace) -> None:
     _WRAPPERS[cls] = _BY_TYPE[cls] = xp
 
 
-def namespace_of_traced(*arguments: Any) -> Namespace | None:
+def namespace_of_traced(*arguments: Any) -> LibraryNamespace | None:
     """Return the namespace of the first traced array in arguments and in lists and tuples; None without one.
 
     Functions of a stored namespace call it after an error, so that plain arrays cost nothing.

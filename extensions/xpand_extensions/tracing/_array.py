@@ -226,7 +226,7 @@ class _Methods(TracedArray):
 
     def __dask_tokenize__(self) -> Any:
         # `dask.array.from_array`, and so `chunk` of xarray, would make an array without a derivative of it.
-        array = library_array(self, "conversion to Dask", _INDEXING)
+        array = library_array(self, "conversion to Dask")
         return str(array.dtype), tuple(array.shape), array.__array__().tobytes()
 
     def __copy__(self) -> Any:

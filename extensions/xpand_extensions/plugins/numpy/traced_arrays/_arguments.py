@@ -89,7 +89,7 @@ def dtype_of(dtype: Any) -> Any:
     if dtype is None:
         return None
     dtype = np.dtype(dtype)
-    if dtype.kind not in _KINDS:
+    if dtype.kind not in KINDS:
         raise TypeError(f"traced arrays are arrays of numbers and booleans, not of data type {dtype}")
     return dtype
 

@@ -54,7 +54,13 @@ def functions_of_numpy() -> dict[str, bool]:
 
 def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     """Apply a function of NumPy to its arguments."""
-    function, name, names, options, takes_all, passes_options = entry
+    function, name, names, options, takes_all, passes_options, direct = entry
+    if (
+        len(args) <= direct
+        and (not kwargs or options.keys() >= kwargs.keys())
+        and not any([x is NO_VALUE for x in (*args, *kwargs.values())])
+    ):
+        return function(xp, *args, **kwargs)
     if takes_all:  # `f(*arrays, option=…)`
         given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = args

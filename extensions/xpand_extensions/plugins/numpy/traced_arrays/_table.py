@@ -6,6 +6,7 @@ other values of them than the default are then an error. `out` is written to aft
 
 import inspect
 from collections.abc import Callable
+from itertools import takewhile
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -35,6 +36,8 @@ class Entry(NamedTuple):
     """Whether the function takes any number of arguments by position, which are then passed unchanged."""
     passes_options: bool
     """Whether the function passes further options to a function that it calls."""
+    direct: int
+    """How many arguments the implementation takes by position in NumPy's order."""
 
     @property
     def defaults(self) -> dict[str, Any]:
@@ -96,7 +99,9 @@ def _entry(name: str, func: Any, implementation: Implementation) -> Entry:
     positional = tuple(x.name for x in parameters if x.kind in _POSITIONAL)
     options = {x.name: x.default for x in own if x.kind not in _VARIADIC}
     passes_options = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in own)
-    return Entry(implementation, name, positional, options, takes_all, passes_options)
+    taken = [x.name for x in own if x.kind in _POSITIONAL]
+    direct = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(positional, taken)))
+    return Entry(implementation, name, positional, options, takes_all, passes_options, direct)
 
 
 def _parameters(implementation: Implementation) -> list[inspect.Parameter]:
