@@ -7,8 +7,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from xpand_extensions.tracing._core import TracedArray
-
 from ._arguments import array
 
 Operator = Callable[[Any, Any], Any]
@@ -18,7 +16,7 @@ def elementwise(operator: Operator, unequal: bool) -> Operator:
     """Let an operator compare each element with sequences, None and text, as NumPy's does."""
 
     @wraps(operator)
-    def compare(self: TracedArray, other: Any) -> Any:
+    def compare(self: Any, other: Any) -> Any:
         result = operator(self, other)
         if result is not NotImplemented:
             return result
