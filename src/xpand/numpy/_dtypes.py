@@ -40,12 +40,22 @@ def _integer_info(dtype: DType) -> Any:
 
 def finfo(type: DType | Array, /) -> FloatInfo:
     """Return the limits of a floating-point or complex data type, or of an array's, as Python floats."""
-    return _float_info(type.dtype if isinstance(type, _ARRAY) or namespace_of_traced(type) else type)
+    try:
+        return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
+    except TypeError:  # traced arrays have no hash
+        if namespace_of_traced(type) is None:
+            raise
+        return _float_info(type.dtype)
 
 
 def iinfo(type: DType | Array, /) -> Any:
     """Return the limits of an integer data type, or of an array's."""
-    return _integer_info(type.dtype if isinstance(type, _ARRAY) or namespace_of_traced(type) else type)
+    try:
+        return _integer_info(type.dtype if isinstance(type, _ARRAY) else type)
+    except TypeError:
+        if namespace_of_traced(type) is None:
+            raise
+        return _integer_info(type.dtype)
 
 
 _XP: Any = sys.modules[__package__]

@@ -16,7 +16,14 @@ _NUMBERS = frozenset((int, float, complex))
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the number of nonzero elements, always as an array; NumPy may return a Python integer."""
     result = np.count_nonzero(x, axis, keepdims=keepdims)
-    return np.asarray(result) if isinstance(result, (int, np.integer)) else result
+    if axis is not None or keepdims:
+        return result
+    try:
+        return np.asarray(result)
+    except TypeError:
+        if namespace_of_traced(result) is None:
+            raise
+        return result
 
 
 def take(x: Array, indices: Array, axis: int | None = None, out: Array | None = None, mode: Any = "raise") -> Array:
@@ -141,9 +148,17 @@ def cumulative_sum(
         axis = _first_axis("cumulative_sum", x)
     target = x.dtype if dtype is None else np.dtype(dtype)
     if target.char in _WIDE and not kwargs:
-        result = x.cumsum(axis=axis, dtype=_WIDE[target.char]).astype(target)
+        dtype, narrow = _WIDE[target.char], target
     else:
+        narrow = None
+    try:
+        result = x.cumsum(axis, dtype, **kwargs)
+    except TypeError:
+        if namespace_of_traced(x) is None:
+            raise
         result = x.cumsum(axis=axis, dtype=dtype, **kwargs)
+    if narrow is not None:
+        result = result.astype(narrow)
     return _prepend(0, result, axis) if include_initial else result
 
 
@@ -156,5 +171,10 @@ def cumulative_prod(
     """
     if axis is None:
         axis = _first_axis("cumulative_prod", x)
-    result = x.cumprod(axis=axis, dtype=dtype, **kwargs)
+    try:
+        result = x.cumprod(axis, dtype, **kwargs)
+    except TypeError:
+        if namespace_of_traced(x) is None:
+            raise
+        result = x.cumprod(axis=axis, dtype=dtype, **kwargs)
     return _prepend(1, result, axis) if include_initial else result
