@@ -80,7 +80,7 @@ def test_what_it_is(base: Library) -> None:
     assert xp.float64 == base.xp.float64
     assert xp.__array_namespace_info__().dtypes() == base.xp.__array_namespace_info__().dtypes()
     if base.id != "numpy":  # with NumPy's names (test_traced_beside_constants.py)
-        with pytest.raises(AttributeError, match=r"has no 'einsum', .*; write `xpand_extensions.linalg.einsum`"):
+        with pytest.raises(AttributeError, match=r"has no 'einsum', .*; write `xpand.linalg.einsum`"):
             _ = xp.einsum
         with pytest.raises(AttributeError, match=r"has no 'concatenate', .*; write `xp.concat\("):
             _ = xp.concatenate

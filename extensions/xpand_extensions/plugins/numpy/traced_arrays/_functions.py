@@ -1,6 +1,8 @@
 """NumPy's protocol for its functions other than universal functions: `__array_function__`."""
 
+from functools import partial
 from importlib import import_module
+from operator import is_
 from typing import Any, Final
 
 import numpy as np
@@ -58,7 +60,8 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
     if (
         len(args) <= direct
         and (not kwargs or options.keys() >= kwargs.keys())
-        and not any([x is NO_VALUE for x in (*args, *kwargs.values())])
+        and not any(map(_is_absent, args))
+        and not any(map(_is_absent, kwargs.values()))
     ):
         return function(xp, *args, **kwargs)
     if takes_all:  # `f(*arrays, option=…)`
@@ -75,6 +78,9 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
             _check_default(entry, key, given.pop(key))
     result = function(xp, *positional, **given)
     return result if out is None else written(out, result, name)
+
+
+_is_absent: Final = partial(is_, NO_VALUE)
 
 
 def _check_default(entry: Entry, name: str, value: Any) -> None:

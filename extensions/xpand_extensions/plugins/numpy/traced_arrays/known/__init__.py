@@ -4,6 +4,7 @@ from . import (
     application as application,
     calculus as calculus,
     comparisons as comparisons,
+    conversions as conversions,
     creation as creation,
     elementwise as elementwise,
     fourier as fourier,

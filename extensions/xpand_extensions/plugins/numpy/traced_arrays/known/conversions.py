@@ -24,3 +24,8 @@ def _asfortranarray(xp: Any, a: Any, dtype: Any = None) -> Any:
 @implements("ascontiguousarray")
 def _ascontiguousarray(xp: Any, a: Any, dtype: Any = None) -> Any:
     return array(xp, a, dtype, copy=None, ndmin=1)
+
+
+@implements("require")
+def _require(xp: Any, a: Any, dtype: Any = None, requirements: Any = None) -> Any:
+    return array(xp, a, dtype, copy=None)  # traced arrays have no layout in memory

@@ -51,34 +51,6 @@ def _full_like(xp: Any, a: Any, fill_value: Any, dtype: Any = None, shape: Any =
     return _full(xp, a.shape if shape is None else shape, fill_value, a.dtype if dtype is None else dtype)
 
 
-def _converted(least_axes: int) -> Implementation:
-    def convert(xp: Any, a: Any, dtype: Any = None) -> Any:
-        x = array(xp, a)
-        x = xp.reshape(x, (1,) * (least_axes - x.ndim) + tuple(x.shape)) if x.ndim < least_axes else x
-        return x if dtype is None else xp.astype(x, dtype_of(dtype), copy=False)
-
-    return convert
-
-
-implements("asanyarray", "asarray")(_converted(0))
-implements("ascontiguousarray", "asfortranarray")(_converted(1))
-
-
-@implements("array")
-def _array(xp: Any, object: Any, dtype: Any = None, *, copy: Any = True, ndmin: int = 0, ndmax: int = 0) -> Any:
-    x = array(xp, object)
-    if dtype is not None:
-        x = xp.astype(x, dtype_of(dtype), copy=False)
-    if x.ndim < ndmin:
-        x = xp.reshape(x, (1,) * (ndmin - x.ndim) + tuple(x.shape))
-    return xp.asarray(x, copy=True) if copy else x
-
-
-@implements("require")
-def _require(xp: Any, a: Any, dtype: Any = None, requirements: Any = None) -> Any:
-    return _converted(0)(xp, a, dtype)  # traced arrays have no layout in memory
-
-
 @implements("arange")
 def _arange(xp: Any, start_or_stop: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     return xp.arange(start_or_stop, stop, step, dtype=dtype_of(dtype))
