@@ -241,7 +241,7 @@ class XpandBackend(Backend):
         if self.is_sparse(tensor):
             assemble, parts = self.disassemble(tensor)
             return assemble(NUMPY, *map(self.numpy, parts))
-        return convert.to_numpy(autodiff.stop_gradient(tensor)) if is_array(tensor) else np.asarray(tensor)
+        return np.asarray(convert.to_numpy(autodiff.stop_gradient(tensor)) if is_array(tensor) else tensor)
 
     def from_external_array_dlpack(self, external_array: Any) -> Array:
         return convert.convert(external_array, self.xp)
@@ -419,7 +419,12 @@ class XpandBackend(Backend):
         return tensor[kept]
 
     def gather(self, values: Any, indices: Any, axis: int) -> Array:
-        return indexing.take(self.as_native(values), self.as_native(indices), axis=axis)
+        values, indices = self.as_native(values), self.as_native(indices)
+        if self.is_available(indices):
+            return indexing.take(values, indices, axis=axis)
+        # PhiML's buffers may be too small in the first compilation: indices beyond their end must not matter.
+        wrapped = self.where(indices < 0, indices + values.shape[axis], indices)
+        return indexing.take(values, wrapped, axis=axis, mode="clip")
 
     def batched_gather_nd(self, values: Any, indices: Any) -> Array:
         return indexing.gather_nd(self.as_native(values), self.as_native(indices), batch_dims=1)
@@ -579,6 +584,8 @@ class XpandBackend(Backend):
         return self.namespace_of(matrix).linalg.svd(matrix, full_matrices=full_matrices)
 
     def solve_triangular_dense(self, matrix: Any, rhs: Any, lower: bool, unit_diagonal: bool) -> Array:
+        if sparse.is_sparse(matrix):  # one of SciPy's, for NumPy's arrays
+            return self.solve_triangular_sparse(sparse.from_native(matrix), rhs, lower, unit_diagonal)
         matrix, rhs = self.auto_cast(matrix, rhs, bool_to_int=True, int_to_float=True)
         is_rows = rhs.ndim == matrix.ndim - 1
         x = linalg.triangular_solve(
@@ -587,8 +594,8 @@ class XpandBackend(Backend):
         return x[..., 0] if is_rows else x
 
     def solve_triangular_sparse(self, matrix: Any, rhs: Any, lower: bool, unit_diagonal: bool) -> Array:
-        options = {"lower": lower, "unit_diagonal": unit_diagonal}
-        return linear_solve.solve_triangular(matrix, self.as_native(rhs), axis=-1, **options)
+        matrix, rhs = self.auto_cast(matrix, rhs, int_to_float=True)
+        return linear_solve.solve_triangular(matrix, rhs, axis=-1, lower=lower, unit_diagonal=unit_diagonal)
 
     def linear_solve(
         self, method: str, lin: Any, y: Any, x0: Any, rtol: Any, atol: Any, max_iter: Any, pre: Any, matrix_offset: Any
@@ -643,8 +650,7 @@ class XpandBackend(Backend):
 
     def mul_matrix_batched_vector(self, A: Any, b: Any) -> Array:
         A, b = self.auto_cast(A, b)
-        transpose = self.namespace_of(b).matrix_transpose
-        return transpose(sparse.matmul(A, transpose(b)) if self.is_sparse(A) else A @ transpose(b))
+        return (sparse.matmul(A, b.T) if self.is_sparse(A) else A @ b.T).T
 
     # Transformations
 
