@@ -3,11 +3,12 @@
     with register(xpand.namespace("numpy")):
         math.gradient(loss, "x")(x)  # of NumPy's arrays
 
-PhiML prefers its default backend, so `with` decides for arrays that PhiML's own backends know as well.
+PhiML prefers its default backend, so `with` decides for arrays that PhiML's own backends know as well. Methods whose
+signature is PhiML's own are written out; the others come from tables.
 """
 
 from collections.abc import Callable, Sequence
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Number
 from typing import Any, get_type_hints
 
@@ -47,7 +48,7 @@ from ._common import array, holds_arrays
 
 Function = Callable[..., Any]
 
-ELEMENTWISE = "abs sign round ceil floor isfinite isnan isinf conj"
+ELEMENTWISE = "abs sign round ceil floor isfinite isnan isinf conj zeros_like ones_like"
 """Functions of one array with the same name in PhiML and in the standard."""
 FLOATING = (
     "sqrt exp sin cos tan sinh cosh tanh log log2 log10 arcsin=asin arccos=acos arctan=atan arcsinh=asinh "
@@ -67,6 +68,8 @@ BINARY = "equal maximum minimum arctan2=atan2"
 """Functions of two arrays, which are converted to a common data type."""
 REDUCTIONS = "sum prod mean std max min any all argmax argmin"
 """Reductions, which take the axis by position."""
+OF_BOOLEANS = {"prod": "all", "max": "any", "min": "all"}
+"""Reductions of booleans that are booleans; others are of integers."""
 MODES = {"periodic": "wrap", "boundary": "edge"}
 """Names of `padding.pad` for PhiML's."""
 SOLVERS = {
@@ -80,7 +83,6 @@ SOLVERS = {
 }
 """Methods of `linear_solve.solve` for which PhiML has no implementation of its own, by PhiML's names."""
 BOOL, INT32 = DType(bool), DType(int, 32)
-
 
 SolveResult = get_type_hints(Backend.linear_solve)["return"]
 """PhiML's class for the result of a linear solve, which it exports under no public name."""
@@ -133,16 +135,14 @@ def reduction(name: str) -> Function:
     """Make a method of a reduction of the standard."""
 
     def call(self: "XpandBackend", x: Any, axis: Any = None, keepdims: bool = False) -> Array:
-        x = self.as_native(x)
-        xp = self.namespace_of(x)
-        if name in ("any", "all") or not xp.isdtype(x.dtype, "bool"):
-            function = name
-        else:
-            function = "all" if name == "prod" else name
-            x = x if name == "prod" else xp.astype(x, xp.int64)
+        x, function = self.as_native(x), name
         if name in ("mean", "std"):
-            x = self.auto_cast(x, int_to_float=True)[0]
-        return getattr(xp, function)(x, axis=tuple(axis) if isinstance(axis, list) else axis, keepdims=keepdims)
+            (x,) = self.auto_cast(x, bool_to_int=True, int_to_float=True)
+        elif self.dtype(x).kind is bool and name not in ("any", "all"):
+            function = OF_BOOLEANS.get(name, name)
+            x = x if name in OF_BOOLEANS else self.to_int64(x)
+        axis = tuple(axis) if isinstance(axis, list) else axis
+        return getattr(self.namespace_of(x), function)(x, axis=axis, keepdims=keepdims)
 
     return call
 
@@ -171,7 +171,7 @@ class XpandBackend(Backend):
 
     def __init__(self, xp: Any) -> None:
         self.xp = xp
-        self.known: dict[type, bool] = {}
+        self.types: set[type] = set()
         self.dtypes: dict[Any, DType] = {}
         self.generator = random.Generator(0, xp=xp)
         found = [
@@ -181,6 +181,7 @@ class XpandBackend(Backend):
             )
             for info in devices.devices(xp)
         ]
+        # PhiML lets NumPy's constants meet only backends of three names; of these, "jax" has fixed shapes in `jit`.
         super().__init__("jax", found, found[0])
 
     def __repr__(self) -> str:
@@ -203,10 +204,14 @@ class XpandBackend(Backend):
     def is_own(self, x: Any) -> bool:
         """Return whether an object is an array of this library, traced or not."""
         kind = type(x)
-        if kind not in self.known:
-            own = is_array(x) and xpand.library_name(xpand.array_namespace(x), underlying=True) == self.library
-            self.known[kind] = own
-        return self.known[kind] and (kind is not np.ndarray or x.dtype.kind in "biufc")
+        if kind not in self.types:
+            if not is_array(x):
+                return False
+            xp = xpand.array_namespace(x)
+            if xp is not self.xp:  # traced arrays of all libraries may have one type
+                return xpand.library_name(xp, underlying=True) == self.library
+            self.types.add(kind)
+        return kind is not np.ndarray or x.dtype.kind in "biufc"
 
     @property
     def library(self) -> str:
@@ -216,6 +221,8 @@ class XpandBackend(Backend):
         return False
 
     def is_tensor(self, x: Any, only_native: bool = False) -> bool:
+        if isinstance(x, np.generic):  # constants of NumPy for PhiML, and results of NumPy's reductions
+            return not only_native and x.dtype.kind in "biufc"
         if self.is_own(x) or self.is_sparse(x):
             return True
         if only_native:
@@ -247,7 +254,7 @@ class XpandBackend(Backend):
         return convert.convert(external_array, self.xp)
 
     def copy(self, tensor: Any, only_mutable: bool = False) -> Any:
-        return trees.copy(tensor, only_writeable=only_mutable)
+        return trees.copy(tensor)  # PhiML writes into copies, also of read-only arrays
 
     def sizeof(self, tensor: Any) -> int:
         return inspection.nbytes(tensor)
@@ -291,8 +298,8 @@ class XpandBackend(Backend):
         return devices.to_device(tensor, device.ref)
 
     def get_peak_memory(self, device: ComputeDevice) -> int:
-        statistics = devices.memory_stats(device.ref, xp=self.xp)
-        return 0 if statistics is None else statistics.peak_bytes_in_use or 0
+        memory = devices.memory_stats(device.ref, xp=self.xp)
+        return 0 if memory is None else memory.peak_bytes_in_use or 0
 
     def block_until_ready(self, values: Any) -> None:
         devices.synchronize(values)
@@ -312,11 +319,12 @@ class XpandBackend(Backend):
         start, limit = (0, start) if limit is None else (start, limit)
         return self.xp.arange(start, limit, delta, **self._like(dtype))
 
-    def linspace(self, start: Any, stop: Any, number: int) -> Array:
-        return self.xp.linspace(start, stop, number, **self._like(None))
+    def linspace(self, start: Any, stop: Any, number: int, endpoint: bool = True) -> Array:
+        start, stop = (self.numpy(x).item() if self.is_available(x) else x for x in (start, stop))
+        return self.xp.linspace(start, stop, number, endpoint=endpoint, **self._like(None))
 
     def linspace_without_last(self, start: Any, stop: Any, number: int) -> Array:
-        return self.xp.linspace(start, stop, number, endpoint=False, **self._like(None))
+        return self.linspace(start, stop, number, endpoint=False)
 
     def meshgrid(self, *coordinates: Any) -> list[Array]:
         arrays = [self.as_tensor(coordinate) for coordinate in coordinates]
@@ -483,8 +491,8 @@ class XpandBackend(Backend):
 
     def searchsorted(self, sorted_sequence: Any, search_values: Any, side: Any, dtype: DType = INT32) -> Array:
         keys, values = self.auto_cast(sorted_sequence, search_values)
-        search = sorting.searchsorted if keys.ndim == 1 else vmap.vmap(sorting.searchsorted)
-        return self.cast(search(keys, values, side=side), dtype)
+        search = partial(sorting.searchsorted, side=side)
+        return self.cast((search if keys.ndim == 1 else vmap.vmap(search))(keys, values), dtype)
 
     def unique(self, x: Any, return_inverse: bool, return_counts: bool, axis: int) -> Any:
         return sorting.unique(self.as_native(x), return_inverse=return_inverse, return_counts=return_counts, axis=axis)
@@ -731,7 +739,8 @@ class XpandBackend(Backend):
 
     def while_loop(self, loop: Function, values: Any, max_iter: Any) -> Any:
         values = self.stop_gradient_tree(values)
-        if self.is_available(values) and max_iter is not None:
+        plain = self.is_available(values) and self.namespace_of(*trees.leaves(values)) is self.xp
+        if plain and max_iter is not None:  # PhiML's loops write into arrays, which must not be traced then
             return super().while_loop(loop, values, max_iter)
         return self.stop_gradient_tree(
             control_flow.while_loop(
