@@ -37,6 +37,7 @@ WITHOUT: Final = tuple(
         "examples_gallery",
         "examples_named",
         "examples_notebook",
+        "examples_phiml",
         "layers",
         "named_interop",
         "named_wrapped",

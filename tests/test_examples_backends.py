@@ -1,7 +1,11 @@
 """The backends of docs/examples: equal to the packages' own, on every library; derivatives on libraries without any."""
 
+import ast
 import importlib
+import io
+import re
 import sys
+import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -237,6 +241,26 @@ def test_gradient_of_slopes_of_columns_on_numpy() -> None:
             return ot.backend.get_backend(x).set_gradients(x[0, 0], x, [SQUARE[0], SQUARE[1], SQUARE[2]])
 
     np.testing.assert_allclose(autodiff.grad(value)(TALL), SQUARE[:3].T, rtol=1e-12)
+
+
+def lines_of_code(path: Path) -> int:
+    """Count the lines of a module without comments, blank lines and docstrings."""
+    text = path.read_text(encoding="utf-8")
+    texts = (node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Expr))
+    docs = {line for x in texts if isinstance(x, ast.Constant) for line in range(x.lineno, (x.end_lineno or 0) + 1)}
+    layout = {tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER}
+    tokens = [x for x in tokenize.generate_tokens(io.StringIO(text).readline) if x.type not in layout]
+    return len({line for x in tokens for line in range(x.start[0], x.end[0] + 1)} - docs)
+
+
+def test_the_page_states_the_lines_of_code() -> None:
+    docs = Path(__file__).parent.parent / "docs"
+    page = (docs / "backends.md").read_text(encoding="utf-8")
+    stated = dict(re.findall(r"^\| (\w+) [\d.]+ \| (\d+) \|", page, re.MULTILINE))
+    modules = {path.stem.removeprefix("for_"): path for path in (docs / "examples" / "backends").glob("for_*.py")}
+    assert {name.lower(): int(lines) for name, lines in stated.items()} == {
+        name: lines_of_code(path) for name, path in modules.items()
+    }
 
 
 def test_bad_input() -> None:
