@@ -5,6 +5,7 @@ from types import ModuleType
 from .convert import (
     ByteOrder as _convert_ByteOrder,
     Pointer as _convert_Pointer,
+    collecting_traced as _convert_collecting_traced,
     convert as _convert_convert,
     exported as _convert_exported,
     from_bytes as _convert_from_bytes,
@@ -63,6 +64,7 @@ class Convert(ModuleType):
     __call__ = staticmethod(_convert_convert)
     ByteOrder = _convert_ByteOrder
     Pointer = _convert_Pointer
+    collecting_traced = staticmethod(_convert_collecting_traced)
     convert = staticmethod(_convert_convert)
     exported = staticmethod(_convert_exported)
     from_bytes = staticmethod(_convert_from_bytes)
