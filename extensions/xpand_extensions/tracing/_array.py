@@ -101,7 +101,7 @@ class _Methods(TracedArray):
         if type(key) is int:  # as in a loop over elements
             return (key,), []
 
-        def from_list(part: list[Any]) -> Any:
+        def from_list(part: Sequence[Any]) -> Any:
             namespace = self._namespace
             dtype = None if part else namespace.int64  # an empty list selects nothing
             return namespace.asarray(part, dtype=dtype, device=self.device)

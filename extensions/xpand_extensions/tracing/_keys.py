@@ -11,12 +11,15 @@ ARRAY: Final = "array"
 """The placeholder of an array in a key."""
 
 
-def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
-    """Split a key into its static part and its arrays. `from_list` converts lists if the library accepts them."""
+def taken_apart(key: Any, from_list: Callable[[Sequence[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+    """Split a key into its static part and its arrays.
+
+    `from_list` converts lists, and tuples within the key, if the library accepts them.
+    """
     arrays: list[Any] = []
     parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
-        if from_list is not None and isinstance(part, list):
+        if from_list is not None and isinstance(part, (list, tuple)):
             part = from_list(part)
         if hasattr(part, "dtype"):
             arrays.append(part)

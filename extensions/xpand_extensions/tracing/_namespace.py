@@ -98,7 +98,7 @@ class TracedNamespace:
     """The library's class of arrays whose elements may be Python objects, which have no derivatives; or None."""
     with_options: Callable[..., Any] | None = None
     """A method for calls with options of the library beyond the standard: it takes the name of the function, its
-    arrays, the options of the standard, and the others. None: there are no others.
+    arrays, the options of the standard, further arguments by position, and further options. None: there are no others.
     """
 
     def __init__(self, base: Any) -> None:
@@ -364,9 +364,13 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
         if namespace.holder_of_objects is None
         else "        elif type(argument) is holder and argument.dtype.hasobject: refuse_objects(argument)\n"
     )
-    more = "" if namespace.with_options is None else f"    if more: return with_options('{name}', args, params, more)\n"
+    more = ""
+    if namespace.with_options is not None:
+        rest = "rest" if "*, " in header else "()"
+        header = f"{header.replace('*, ', '*rest, ')}, **more"
+        more = f"    if more or {rest}: return with_options('{name}', args, params, {rest}, more)\n"
     source = (
-        f"def {name.rpartition('.')[2]}({header}{', **more' if more else ''}):\n"
+        f"def {name.rpartition('.')[2]}({header}):\n"
         f"    args = ({given},)\n"
         f"    for argument in args:\n"
         f"        if type(argument) not in known: check(argument)\n"
@@ -384,7 +388,7 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     made.__doc__ = getattr(found, "__doc__", None)
     made.__module__ = namespace.__name__
     if more:
-        parameters = list(inspect.signature(made).parameters.values())[:-1]
+        parameters = [x for x in inspect.signature(made).parameters.values() if x.name not in ("more", "rest")]
         made.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return _with_both_factors(made) if name == "linalg.qr" else made
 

@@ -16,6 +16,8 @@ def array(xp: Any, obj: Any, dtype: Any = None, *, copy: bool | None = True, ndm
         TypeError: The data type is not one of numbers or booleans.
         ValueError: The shapes differ, or `copy=False` and a copy is needed.
     """
+    if getattr(copy, "name", "") == "IF_NEEDED":  # NumPy's enumeration, which array-api-compat passes
+        copy = None
     wanted = None if dtype is None else np.dtype(dtype)
     if wanted is not None and wanted.kind not in "biufc":
         raise TypeError(

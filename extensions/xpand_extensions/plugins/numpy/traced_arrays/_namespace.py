@@ -59,20 +59,35 @@ class Namespace(TracedNamespace):
             return partial(apply_entry, self, entry)
         return _wrapping(self, value) if callable(value) and not isinstance(value, type) else value
 
-    def with_options(self, name: str, arrays: tuple[Any, ...], params: dict[str, Any], options: dict[str, Any]) -> Any:
-        """Call a function of the standard with options that only NumPy has, such as `out=None`.
+    def with_options(
+        self, name: str, arrays: tuple[Any, ...], params: dict[str, Any], rest: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        """Call a function of the standard with options that only NumPy has, such as `out=None`, or by position.
 
         Raises:
             TypeError: Traced arrays do not support an option.
         """
         given = {key: x for key, x in options.items() if x is not None and x is not NO_VALUE}
-        defaults = parsed(FUNCTIONS[name]).static
-        params = {key: x for key, x in params.items() if (text := defaults[key]) is None or x != literal_eval(text)}
-        entry = entry_of(find(name)) if given else None
+        signature = parsed(FUNCTIONS[name])
+        defaults, optional = signature.static, {}
+        if signature.is_sequence:
+            arrays = arrays if signature.is_variadic else (arrays,)
+        else:
+            count = len(signature.arrays)
+            optional = {key: x for key, x in zip(signature.extra, arrays[count:]) if x is not None}
+            arrays = arrays[:count]
+        if rest:  # after the other arguments by position
+            by_position = [part.strip() for part in signature.header.partition("*")[0].split(",")]
+            rest = (*[params.pop(key) for key in by_position if key in params], *rest)
+        params = optional | {
+            key: x for key, x in params.items() if (text := defaults[key]) is None or x != literal_eval(text)
+        }
+        entry = entry_of(find(name)) if given or rest else None
         if entry is not None:
-            return apply_entry(self, entry, *arrays, **params, **given)
-        if given:
-            raise TypeError(f"{name}: takes no option {next(iter(given))!r} for traced arrays")
+            return apply_entry(self, entry, *arrays, *rest, **params, **given)
+        if given or rest:
+            option = repr(next(iter(given))) if given else "by position"
+            raise TypeError(f"{name}: takes no option {option} for traced arrays")
         function: Any = self
         for part in name.split("."):
             function = getattr(function, part)

@@ -1,46 +1,49 @@
-"""The part `special` of the traced namespace over NumPy: SciPy's special functions that xpand has, too."""
+"""The part `special` of the traced namespace over NumPy: SciPy's special functions."""
 
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
-import xpand_extensions.special as functions
-from xpand_extensions.tracing._core import TracedArray
+import numpy as np
+
+from xpand_extensions._optional import import_optional
+from xpand_extensions.special import polygamma, zeta
 
 from ._arguments import floating
-
-_INTEGERS_FIRST: Final = frozenset({"polygamma"})
-"""Functions whose first argument is an integer order."""
-
-NAMES: Final = frozenset(
-    {
-        *("betainc", "betaln", "digamma", "entr", "erf", "erfc", "erfcinv", "erfinv", "exp2", "expit", "gammainc"),
-        *("gammaincc", "gammaln", "i0", "i0e", "i1", "i1e", "cbrt", "log_ndtr", "logit", "ndtr", "ndtri", "polygamma"),
-        *("xlog1py", "xlogy", "zeta"),
-    }
-)
-"""The elementwise functions that SciPy and xpand have under the same name, with the same meaning."""
+from ._ufunc_calls import call
 
 
 class Special:
-    """Elementwise special functions with SciPy's names, for numbers and arrays of any numeric data type."""
+    """The universal functions of `scipy.special`, for numbers and arrays. SciPy looks for them in a namespace."""
 
     def __init__(self, namespace: Any) -> None:
         self._namespace = namespace
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name not in NAMES:
+        own = _FUNCTIONS.get(name)
+        if own is not None:
+            return partial(own, self._namespace)
+        function = None if name.startswith("_") else getattr(import_optional("scipy.special", "xp.special"), name, None)
+        function = getattr(function, "__wrapped__", function)  # SciPy wraps it for other libraries
+        if not isinstance(function, np.ufunc):
             raise AttributeError(
-                f"traced.numpy.special has no {name!r}; it has {', '.join(sorted(NAMES))}; other functions need "
-                "`pure_callback`, with `custom_jvp` for a derivative",
-                name=name,
+                f"traced.numpy.special has no {name!r}; it has the universal functions of `scipy.special`", name=name
             )
-        return partial(_apply, self._namespace, name)
+        return partial(_apply, self._namespace, function)
 
 
-def _apply(namespace: Any, name: str, /, *args: Any) -> Any:
-    exact = args[:1] if name in _INTEGERS_FIRST else ()
-    arrays = [x if isinstance(x, float) else floating(namespace, x) for x in args[len(exact) :]]
-    if not any(isinstance(x, TracedArray) for x in arrays):
-        arrays = [floating(namespace, x) for x in arrays]
-    return getattr(functions, name)(*exact, *arrays)
+def _polygamma(xp: Any, n: Any, x: Any) -> Any:
+    return polygamma(n, floating(xp, x))
+
+
+def _zeta(xp: Any, x: Any, q: Any = None) -> Any:
+    x, q = floating(xp, x), floating(xp, 1.0 if q is None else q)
+    return zeta(x, q)
+
+
+_FUNCTIONS: Final = {"polygamma": _polygamma, "zeta": _zeta}
+"""Functions of SciPy that are no universal functions."""
+
+
+def _apply(namespace: Any, ufunc: np.ufunc, /, *args: Any, **options: Any) -> Any:
+    return call(namespace, ufunc, args, **options)
