@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from tests.clients import extra_calls, glass_calls, scipy_calls, sklearn_calls, small_packages
+from tests.clients import deepmd_calls, extra_calls, glass_calls, scipy_calls, sklearn_calls, small_packages
 from tests.clients.verdicts import Client
 
 TABLE: Final = Path(__file__).parents[2] / "docs" / "existing_code.json"
@@ -49,6 +49,14 @@ CLIENTS: Final = {
             'After `autoray.autoray.register_backend_alias("xpand_extensions", "numpy")`, once.',
         ),
         Client("ipax", "ipax", "ipax", small_packages.of_ipax),
+        Client(
+            "DeePMD-kit",
+            "deepmd-kit",
+            "deepmd",
+            deepmd_calls.calls,
+            "`dpmodel`, with six descriptors. The derivatives of energies are forces, those of forces are Hessians.",
+            in_tests=False,
+        ),
         Client("GLASS", "glass", "glass", glass_calls.calls, in_tests=False),
     )
 }
