@@ -5,6 +5,7 @@ fails here until `python -m tests.clients --write` has written the new verdict.
 """
 
 import contextlib
+import importlib
 import subprocess
 import sys
 from typing import Any
@@ -16,7 +17,7 @@ import xpand
 from tests.clients import extra_calls
 from tests.clients.__main__ import differences, judged, wrong
 from tests.clients.sklearn_calls import OF_CLASSES, OF_PAIRS, OF_SCORES, OF_VALUES
-from tests.clients.table import CLIENTS, is_installed, stored, version_of
+from tests.clients.table import CLIENTS, TABLE, is_installed, stored, version_of
 from tests.clients.verdicts import RIGHT, TRANSFORMATIONS, Call, Client, judge, verdicts
 from xpand_extensions.autodiff import grad
 
@@ -37,6 +38,7 @@ def test_the_table_has_every_client() -> None:
     assert list(KNOWN) == list(CLIENTS)
     for name, entry in KNOWN.items():
         assert entry["calls"], name
+        assert entry["about"] == CLIENTS[name].about
         assert all(list(row) == list(TRANSFORMATIONS) for row in entry["calls"].values()), name
 
 
@@ -93,6 +95,23 @@ print(*{getattr(metric, "func", metric).__name__ for metric in array_api_metric_
     assert len(supported) >= 50
     assert supported <= _parts("scikit-learn")
     assert {*OF_CLASSES, *OF_PAIRS, *OF_SCORES, *OF_VALUES} <= _parts("scikit-learn")
+
+
+# The page
+
+
+def test_the_page_names_every_call_and_every_failed_test() -> None:
+    sys.path.insert(0, str(TABLE.parent))
+    try:
+        tables: Any = importlib.import_module("_tables")
+    finally:
+        sys.path.remove(str(TABLE.parent))
+    page, failed = tables.existing_code(TABLE), tables.suites(TABLE)
+    for name, entry in KNOWN.items():
+        assert f"| {name} | {entry['version']} | {len(entry['calls'])} |" in page
+        assert all(f"`{call}`" in page for call in entry["calls"])
+    for suite in stored()["suites"].values():
+        assert all(f"`{test.partition('::')[2]}`" in failed for test in suite["default"]["failures"])
 
 
 # The judge

@@ -84,7 +84,8 @@ def main(arguments: list[str]) -> int:
     for name in options.names or [name for name, client in CLIENTS.items() if is_installed(client)]:
         found = judged(name)
         if options.write and not wrong(found):
-            store("clients", name, {"version": version_of(CLIENTS[name]), "calls": found})
+            client = CLIENTS[name]
+            store("clients", name, {"version": version_of(client), "about": client.about, "calls": found})
         texts = wrong(found) or differences(stored()["clients"].get(name, {"calls": {}})["calls"], found)
         right = sum(verdict == "right" for row in found.values() for verdict in row.values())
         total = sum(map(len, found.values()))
