@@ -25,7 +25,7 @@ SCORES: Final = np.asarray([0.35, 0.8, 0.15, 0.6, 0.45, 0.55, 0.9, 0.25])
 PREDICTED: Final = np.asarray([0, 1, 0, 1, 0, 1, 1, 0])
 WEIGHTS: Final = np.asarray([1.0, 0.5, 2.0, 1.5, 0.7, 1.1, 0.9, 1.3])
 VALUES: Final = np.asarray([1.2, 0.4, 2.1, 0.9, 1.6, 0.7, 1.4, 0.3])
-POSITIVE: Final = np.asarray([1.0, 0.6, 1.8, 1.1, 1.3, 0.9, 1.7, 0.2])
+POSITIVE: Final = np.asarray([1.0, 0.63, 1.85, 1.07, 1.32, 0.94, 1.71, 0.22])
 
 NOT_SELECTED: Final = "NaN: it divides 0 samples by 0 and does not select the result. JAX's gradient is NaN, too"
 
