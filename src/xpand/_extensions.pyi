@@ -46,6 +46,7 @@ from xpand_extensions import (
     switch as switch,
     value_and_grad as value_and_grad,
     vectorize as vectorize,
+    testing as testing,
     vjp as vjp,
     while_loop as while_loop,
     windows as windows,
