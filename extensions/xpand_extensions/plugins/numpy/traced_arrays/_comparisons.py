@@ -7,6 +7,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+import numpy as np
+
 from ._arguments import array
 
 Operator = Callable[[Any, Any], Any]
@@ -24,7 +26,7 @@ def elementwise(operator: Operator, unequal: bool) -> Operator:
         if isinstance(other, (list, tuple)):
             return operator(self, array(xp, other))
         if other is None or isinstance(other, (str, bytes)):
-            return xp.full(self.shape, unequal)
+            return xp.wrap(np.full(self.shape, unequal))  # concrete: `iter(function, None)` asks for its value
         return NotImplemented  # the other operand may know how to compare
 
     return compare

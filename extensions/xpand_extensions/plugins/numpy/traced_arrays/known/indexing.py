@@ -93,7 +93,7 @@ def _put(xp: Any, a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     positions = xp.reshape(positions_of(xp, "put", ind, a.size, mode), (-1,))
     values = _cast(xp, "put", v, a.dtype)
     if positions.size and values.size:
-        _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size)))
+        _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size, dtype=xp.int64)))
 
 
 @implements("put_along_axis")
@@ -112,7 +112,7 @@ def _putmask(xp: Any, a: Any, mask: Any, values: Any) -> None:
     writable("putmask", a)
     where, new = _mask_of(xp, "putmask", a, mask), _cast(xp, "putmask", values, a.dtype)
     if a.size and new.size:
-        cycled = xp.reshape(_cycle(xp, new, xp.arange(a.size)), a.shape)
+        cycled = xp.reshape(_cycle(xp, new, xp.arange(a.size, dtype=xp.int64)), a.shape)
         a[...] = xp.where(where, cycled, a)
 
 
@@ -158,4 +158,4 @@ def _fill_diagonal(xp: Any, a: Any, val: Any, wrap: bool = False) -> None:
     positions = np.arange(a.size)[:end:step]
     values = _cast(xp, "fill_diagonal", val, a.dtype)
     if positions.size:
-        _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size)))
+        _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size, dtype=xp.int64)))

@@ -155,8 +155,8 @@ def _delete(xp: Any, arr: Any, obj: Any, axis: int | None = None) -> Any:
     x, axis = _along_an_axis(xp, arr, axis)
     size = x.shape[axis]
     if getattr(obj, "is_traced", False) and not obj.shape:  # one position, known only when the program runs
-        position = xp.take(xp.arange(size), xp.reshape(obj, (1,)))  # an error if it is out of bounds
-        rest = xp.arange(size - 1)
+        position = xp.take(xp.arange(size, dtype=xp.int64), xp.reshape(obj, (1,)))  # an error if it is out of bounds
+        rest = xp.arange(size - 1, dtype=xp.int64)
         return xp.take(x, rest + (rest >= position), axis=axis)
     rest = np.delete(np.arange(size), obj if isinstance(obj, slice) else constant("np.delete", "obj", obj))
     return xp.take(x, xp.asarray(rest), axis=axis)
@@ -187,8 +187,10 @@ def _order_of_inserted(xp: Any, size: int, positions: Any) -> Any:
     """Return, for each element of the result of an insertion, its position in the old elements followed by the new."""
     positions = xp.astype(positions, xp.int64)
     before = xp.where(positions < 0, positions + size, positions)
-    checked = xp.take(xp.arange(size + 1), xp.where(before < 0, size + 1, before))  # an error if out of bounds
-    return xp.argsort(xp.concat([xp.arange(size) + 0.5, checked * 1.0]), stable=True)
+    checked = xp.take(
+        xp.arange(size + 1, dtype=xp.int64), xp.where(before < 0, size + 1, before)
+    )  # an error if out of bounds
+    return xp.argsort(xp.concat([xp.arange(size, dtype=xp.int64) + 0.5, checked * 1.0]), stable=True)
 
 
 # Padding
@@ -307,7 +309,7 @@ def _pad_integers_with_ramps(xp: Any, x: Any, widths: Any, end_values: Any) -> A
             if count:
                 edge = xp.take(x, xp.asarray([x.shape[axis] - 1 if is_high else 0]), axis=axis) * 1.0
                 end = ends[axis, is_high]
-                steps = xp.reshape(xp.arange(count) * 1.0, (-1, *(1,) * (x.ndim - axis - 1)))
+                steps = xp.reshape(xp.arange(count, dtype=xp.int64) * 1.0, (-1, *(1,) * (x.ndim - axis - 1)))
                 ramp = steps * ((edge - end) / count) + end
                 ramp = xp.astype(ramp if x.dtype.kind == "b" else xp.floor(ramp), x.dtype)
                 parts = [*parts, xp.flip(ramp, axis=axis)] if is_high else [ramp, *parts]

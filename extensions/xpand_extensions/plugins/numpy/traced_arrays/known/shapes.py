@@ -176,7 +176,7 @@ def _roll_by_traced(xp: Any, x: Any, shift: Any, axis: Any) -> Any:
     shifts = xp.broadcast_to(shift, (max(len(axes), shift.size),))
     for i, position in enumerate(axes * (shifts.size // len(axes))):
         size = max(x.shape[position], 1)
-        x = xp.take(x, xp.remainder(xp.arange(x.shape[position]) - shifts[i], size), axis=position)
+        x = xp.take(x, xp.remainder(xp.arange(x.shape[position], dtype=xp.int64) - shifts[i], size), axis=position)
     return x
 
 
