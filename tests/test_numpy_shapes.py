@@ -372,7 +372,7 @@ def test_random_padding(mode: Any, seed: int) -> None:
         ("np.fliplr(x[0])", ValueError, "at least 2 axes"),
         ("np.rot90(x[0])", ValueError, "axis|axes"),
         ("np.resize(x, -1)", ValueError, "at least 0"),
-        ("np.tile(x, 1.5)", (TypeError, AttributeError), "index"),
+        ("np.tile(x, 1.5)", (TypeError, AttributeError), "integer"),
         ("np.broadcast_to(x, (4, 4))", ValueError, "broadcast"),
         ("np.concatenate([])", ValueError, "at least one"),
         ("np.concatenate([x, x[0]])", ValueError, "shapes must agree|dimensions"),
