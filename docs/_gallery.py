@@ -1,5 +1,6 @@
 """The pages of the gallery: its programs run, and are drawn, while the site is built."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -53,6 +54,7 @@ def paths() -> list[str]:
 
 def files() -> dict[str, str]:
     """Return the pages of the gallery and their pictures, by path."""
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn asks for it
     found: dict[str, str] = {}
     cards = []
     for name, program in PROGRAMS.items():
