@@ -1,3 +1,4 @@
+# pyright: reportMissingTypeStubs=false, reportUnknownVariableType=false
 """The influence of training points, through scikit-learn.
 
 Which training points harm a model? `test_error` fits a pipeline of scikit-learn and returns the error of its
@@ -10,6 +11,8 @@ scikit-learn computes with traced arrays if its array API dispatch is on. It ask
 weights: scikit-learn takes the library from them, and converts the rest.
 """
 
+from typing import Any
+
 import numpy as np
 import sklearn
 from matplotlib.figure import Figure
@@ -18,16 +21,18 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures
 
 from xpand import grad
-from xpand.extend import Array, Namespace
+from xpand.extend import Namespace
 
 from . import Results, Values
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 LIBRARIES = ("numpy",)
 SMALL = {"n": 12}
 WRONG = (3, 11, 17, 24)
 
 
-def data(n: int, seed: int) -> tuple[Array, Array]:
+def data(n: int, seed: int) -> tuple[Floats, Floats]:
     """Return points of a curve, with noise."""
     rng = np.random.default_rng(seed)
     x = np.linspace(-1, 1, n)[:, None]
@@ -42,9 +47,9 @@ def compute(xp: Namespace, n: int = 30) -> Results:
     shift[wrong] = np.resize([1.2, -1.0, -1.2, -1.3], len(wrong))
     y = y + shift
     x_test, y_test = data(200, 1)
-    model = make_pipeline(PolynomialFeatures(3, include_bias=False), Ridge(alpha=0.1, solver="svd"))
+    model: Any = make_pipeline(PolynomialFeatures(3, include_bias=False), Ridge(alpha=0.1, solver="svd"))
 
-    def test_error(weights: Array) -> Array:
+    def test_error(weights: Floats) -> np.float64:
         model.fit(np.asarray(x, like=weights), y, ridge__sample_weight=weights)
         residual = model.predict(np.asarray(x_test, like=weights)) - y_test
         return residual @ residual / len(residual)
@@ -54,13 +59,14 @@ def compute(xp: Namespace, n: int = 30) -> Results:
         influence = grad(test_error)(ones)
         removed = np.stack([test_error(ones - one) for one in np.eye(n)]) - test_error(ones)
         kept = np.where(influence > 0.1 * np.max(influence), 0.0, 1.0)
-        errors, curves = [], []
+        errors: list[np.float64] = []
+        curves: list[Floats] = []
         for weights in (ones, kept):
             errors.append(test_error(weights))
             curves.append(model.predict(x_test))
-    return {
-        "x": xp.asarray(x[:, 0]),
-        "y": xp.asarray(y),
+    results = {
+        "x": x[:, 0],
+        "y": y,
         "influence": influence,
         "removed": removed,
         "at": x_test[:, 0],
@@ -68,6 +74,7 @@ def compute(xp: Namespace, n: int = 30) -> Results:
         "error": np.stack(errors),
         "wrong": np.asarray(wrong),
     }
+    return {name: xp.asarray(result) for name, result in results.items()}
 
 
 def summary(r: Values) -> str:

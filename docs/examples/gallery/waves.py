@@ -11,16 +11,18 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from xpand import jit, value_and_grad, vmap
-from xpand.extend import Array, Namespace
+from xpand.extend import Namespace
 
 from . import Results, Values
+
+Floats = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 LIBRARIES = ("numpy",)
 SMALL = {"n": 24, "steps": 50, "descents": 3}
 SOURCES = (0.15, 0.4, 0.6, 0.85)
 
 
-def simulate(speed: Array, source: Array, steps: int) -> tuple[Array, Array]:
+def simulate(speed: Floats, source: Floats, steps: int) -> tuple[Floats, Floats]:
     """Return the waves at the receivers, and all waves at the end."""
     n = speed.shape[0]
     dt = 0.5 / n
@@ -28,7 +30,7 @@ def simulate(speed: Array, source: Array, steps: int) -> tuple[Array, Array]:
     damping = 1 - 0.06 * np.maximum(0, 1 - np.minimum.outer(depth, depth) / (n / 10)) ** 2  # absorbs waves at the edge
     before = np.zeros_like(speed)
     pressure = np.zeros_like(speed)
-    records = []
+    records: list[Floats] = []
     for step in range(steps):
         laplacian = np.roll(pressure, 1, 0) + np.roll(pressure, -1, 0) - 2 * pressure
         laplacian += np.roll(pressure, 1, 1) + np.roll(pressure, -1, 1) - 2 * pressure
@@ -44,12 +46,12 @@ def compute(xp: Namespace, n: int = 64, steps: int = 200, descents: int = 25) ->
     """Simulate waves through a disc, and find it from the records at the receivers."""
     x = np.linspace(0, 1, n)
     y = x[:, None]
-    truth = 1 - 0.2 * ((x - 0.55) ** 2 + (y - 0.5) ** 2 < 0.02)
+    truth: Floats = np.where((x - 0.55) ** 2 + (y - 0.5) ** 2 < 0.02, 0.8, 1.0)
     sources = np.stack([np.exp(-((x - at) ** 2 + (y - 0.12) ** 2) / 0.001) for at in SOURCES])
     shots = vmap(simulate, in_axes=(None, 0, None))
     measured, _ = shots(truth, sources, steps)
 
-    def misfit(speed: Array) -> Array:
+    def misfit(speed: Floats) -> np.float64:
         return np.sum((shots(speed, sources, steps)[0] - measured) ** 2)
 
     descent = jit(value_and_grad(misfit))
@@ -64,7 +66,7 @@ def compute(xp: Namespace, n: int = 64, steps: int = 200, descents: int = 25) ->
         speed = speed - 0.03 * 0.93**i * step / np.max(np.abs(step))
         value, step = descent(speed)
         history.append(value)
-    return {
+    results = {
         "waves": shots(truth, sources, steps // 2)[1],
         "truth": truth,
         "gradient": gradient,
@@ -72,6 +74,7 @@ def compute(xp: Namespace, n: int = 64, steps: int = 200, descents: int = 25) ->
         "history": np.stack(history),
         "error": error,
     }
+    return {name: xp.asarray(result) for name, result in results.items()}
 
 
 def summary(r: Values) -> str:
@@ -90,7 +93,7 @@ def draw(figure: Figure, r: Values) -> None:
     together = np.block([[waves[0], waves[1]], [waves[2], waves[3]]])
     slope = r["gradient"] / np.max(np.abs(r["gradient"]))
     steps = len(r["history"]) - 1
-    panels: tuple[tuple[str, str, Array, str, float], ...] = (
+    panels: tuple[tuple[str, str, Floats, str, float], ...] = (
         ("simulate(speed, source)", "NumPy code, unchanged", waves[1], "RdBu", 0.7),
         ("vmap(simulate)", "all sources in one call", together, "RdBu", 0.7),
         ("grad(misfit)", "a derivative for each cell", slope, "PiYG", 0.7),
