@@ -27,7 +27,8 @@ def simulate(speed: Floats, source: Floats, steps: int) -> tuple[Floats, Floats]
     n = speed.shape[0]
     dt = 0.5 / n
     depth = np.minimum(np.arange(n), np.arange(n)[::-1])
-    damping = 1 - 0.06 * np.maximum(0, 1 - np.minimum.outer(depth, depth) / (n / 10)) ** 2  # absorbs waves at the edge
+    near_edge = np.maximum(0, 1 - np.minimum.outer(depth, depth) / (n / 10))
+    damping = 1 - 0.06 * near_edge**2
     before = np.zeros_like(speed)
     pressure = np.zeros_like(speed)
     records: list[Floats] = []
