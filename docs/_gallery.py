@@ -20,8 +20,9 @@ NEEDS_MORE: Final = {"attention": EXAMPLES / "named_attention.py"}
 
 _INDEX: Final = """# Gallery
 
-Most programs are one source for several libraries; the first two transform code for NumPy. Each picture is drawn when this
-site is built, and the tests run the program on every library that its page names. To run one in a clone of the repository:
+Most programs are one source for several libraries; the first two transform code for NumPy. Each picture is drawn
+when this site is built, and the tests run the program on every library that its page names.
+To run one in a clone of the repository:
 
 ```bash
 cd docs/examples
