@@ -16,7 +16,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check docs-deploy bench conformance dropin test-bank test-gpu test-oldest test-torch-versions sizes format clean
+.PHONY: help tour test test-deep checked lint types unit unit-deep quick test-mutations references docs docs-check docs-deploy bench conformance dropin clients test-bank test-gpu test-oldest test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -91,6 +91,14 @@ conformance: .venv/test.stamp ## run the official test suite: make conformance S
 
 dropin: .venv/test.stamp ## run a package's array API tests on xpand in place of array-api-compat: make dropin PACKAGE=scipy
 	$(BIN)/python tests/dropin_swap.py $(PACKAGE) --jobs $(JOBS) $(ARGS)
+
+.venv/clients.stamp: .venv/test.stamp
+	$(PIP) -e '.[clients]'
+	@touch $@
+
+clients: .venv/clients.stamp ## check what the docs say of packages that are transformed unchanged; ARGS=--write writes it
+	$(BIN)/python -m tests.clients $(ARGS)
+	$(BIN)/python -m tests.clients.autograd_suite $(if $(SUITE),--source "$(SUITE)") $(ARGS)
 
 test-bank: .venv/test.stamp ## solve the whole bank of linear systems: make test-bank LIBRARY=jax ARGS="--methods cg gmres"
 	$(BIN)/python -m tests.whole_bank --library "$(LIBRARY)" $(ARGS)

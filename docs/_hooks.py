@@ -65,6 +65,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
     "backends": lambda: _tables.sources(DOCS / "examples" / "backends"),
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
+    "existing_code": lambda: _tables.existing_code(DOCS / "existing_code.json"),
+    "existing_suites": lambda: _tables.suites(DOCS / "existing_code.json"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
     **{f"standard_{name}": partial(_names.standard, name) for name in _names.PAIRS},

@@ -1,6 +1,7 @@
 """The tables of the site as Markdown, from the program and from measurements."""
 
 import ast
+import html
 import importlib
 import inspect
 import json
@@ -284,6 +285,67 @@ def conformance(path: Path) -> str:
         parts.append(f'!!! note "Not measured yet"\n\n    {names}: no results.\n')
     for name, run in libraries.items():
         parts.append(f"## {name_of(name)}\n\n{_entries(run)}")
+    return "\n".join(parts)
+
+
+def existing_code(path: Path) -> str:
+    """Say which calls of other packages are transformed, and where the others stop."""
+    known: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    summary, details = [], []
+    for name, client in known["clients"].items():
+        calls: dict[str, dict[str, Any]] = client["calls"]
+        transformations = list(next(iter(calls.values())))
+        counts = [sum(row[each] == "right" for row in calls.values()) for each in transformations]
+        summary.append([name, client["version"], str(len(calls)), *map(str, counts)])
+        details.append(f'??? note "{name} {client["version"]}"\n\n{_indented(_calls(calls, client["about"]))}\n')
+    header = ["package", "version", "calls", "`grad`", "`jvp`", "`jit`", "`vmap`"]
+    return "\n".join([table(header, summary, numbers=range(2, 7)), *details])
+
+
+def _calls(calls: dict[str, dict[str, Any]], about: str) -> str:
+    """List the calls that are right everywhere, and the reasons of the others."""
+    right = [f"`{call}`" for call, row in calls.items() if all(verdict == "right" for verdict in row.values())]
+    parts = [f"{about}\n"] if about else []
+    if right:
+        parts.append(f"Right in all four: {', '.join(right)}.\n")
+    rows = []
+    for call, row in calls.items():
+        stops: dict[str, list[str]] = {}
+        for transformation, verdict in row.items():
+            if verdict != "right":
+                stops.setdefault(_stop(verdict), []).append(f"`{transformation}`")
+        rows += [[f"`{call}`", ", ".join(names), stop] for stop, names in stops.items()]
+    if rows:
+        parts.append(table(["call", "not in", "stops at"], rows))
+    return "\n".join(parts)
+
+
+def _stop(verdict: Any) -> str:
+    if isinstance(verdict, str):
+        return verdict
+    code = verdict.get("code", "").replace("`", "'")
+    where = f"`{verdict['file']}`: `{code}`<br>" if code else ""
+    return f"{where}{verdict['error']}: {html.escape(verdict['message'])}"
+
+
+def suites(path: Path) -> str:
+    """Say how many tests of other packages pass, and why others fail."""
+    known: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["suites"]
+    parts = []
+    for name, suite in known.items():
+        default, collecting = suite["default"], suite["collecting"]
+        parts.append(
+            f"{name} {suite['version']}: {default['passed']} of {default['total']} tests pass, "
+            f"{collecting['passed']} with `convert.collecting_traced`.\n"
+        )
+        reasons: dict[str, list[str]] = {}
+        for test, reason in collecting["failures"].items():
+            reasons.setdefault(reason, []).append(f"`{test.partition('::')[2]}`")
+        for test in default["failures"].keys() - collecting["failures"].keys():
+            reasons.setdefault("passes with `collecting_traced`", []).append(f"`{test.partition('::')[2]}`")
+        rows = [[reason, ", ".join(sorted(tests))] for reason, tests in reasons.items()]
+        rows = [[html.escape(reason), tests] for reason, tests in rows]
+        parts.append(f'??? note "Tests that fail"\n\n{_indented(table(["reason", "tests"], rows))}\n')
     return "\n".join(parts)
 
 

@@ -426,6 +426,7 @@ def test_options_by_position_are_those_of_numpy() -> None:
     }.items():
         result = getattr(xp, name)(traced, *options)
         np.testing.assert_allclose(np.asarray(result), getattr(np, name)(x, *options), err_msg=name)
+    assert [index.shape for index in xp.where(traced > 3)] == [(8,), (8,)]
     np.testing.assert_allclose(np.asarray(xp.concat([traced, x], 1)), np.concat([x, x], 1))
     np.testing.assert_allclose(np.asarray(xp.stack([traced, x], 1)), np.stack([x, x], 1))
     with pytest.raises(TypeError, match="sin"):

@@ -685,3 +685,17 @@ def test_programs_without_aliases_record_no_more_operations() -> None:
     equations = jit(function).lower(V).as_text()
     assert equations.count("setitem") == 1
     assert equations.count("getitem") == 3
+
+
+@pytest.mark.parametrize("kind", [float, np.asarray], ids=["numbers", "arrays"])
+def test_results_between_bounds_are_new_arrays(kind: Any) -> None:
+    def f(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        bounded = xp.clip(x, kind(-1.0), kind(1.0))
+        bounded[0] = x[1]
+        return xp.sum(bounded * x)
+
+    x = np.asarray([0.5, 2.0, -3.0])
+    np.testing.assert_allclose(grad(f)(x), [2.0, 1.5, -1.0])
+    assert float(jit(f)(x)) == f(x.copy())
+    np.testing.assert_allclose(x, [0.5, 2.0, -3.0])

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         sparse as sparse,
         special as special,
         statistics as statistics,
+        testing as testing,
         windows as windows,
     )
     from ._capabilities import capabilities, check_plugin

@@ -44,6 +44,7 @@ from xpand_extensions import (
     statistics as statistics,
     stop_gradient as stop_gradient,
     switch as switch,
+    testing as testing,
     value_and_grad as value_and_grad,
     vectorize as vectorize,
     vjp as vjp,

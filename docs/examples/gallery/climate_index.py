@@ -68,7 +68,7 @@ def summary(r: Values) -> str:
 def draw(figure: Figure, r: Values) -> None:
     """Draw the index, its gradient in time, and its gradient in space."""
     left, right = figure.subplots(1, 2)
-    years = 1990 + np.arange(r["index"].shape[0]) / 12
+    years = np.linspace(1990.0, 1990.0 + (len(r["index"]) - 1) / 12, len(r["index"]))
     left.plot(years, r["index"], label="index (K)")
     left.bar(years, r["by_month"], width=0.08, color="C1", label="gradient of the peak")
     left.legend()

@@ -353,7 +353,10 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     op = namespace.operations[name] = Op(name, _called(found, parts), namespace, rules)
     result = "result if isinstance(result, TracedArray) else wrap(result)"
     if name in _VIEWS:
-        result = f"linked({result}, {parts.arrays[0]}, op, params)"
+        view = f"linked({result}, {parts.arrays[0]}, op, params)"
+        # With bounds of `clip`, or more elements for `diff`, the result is a new array.
+        absent = " and ".join(f"{x} is None" for x in parts.extra)
+        result = f"{view} if {absent} else {result}" if absent else view
     elif name == "linalg.matrix_power":  # the first power may be the matrix itself
         result = f"linked({result}, x, op, params) if n == 1 else {result}"
     elif name in ("broadcast_arrays", "unstack"):

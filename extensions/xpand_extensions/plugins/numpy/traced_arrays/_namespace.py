@@ -28,6 +28,11 @@ class Namespace(TracedNamespace):
     holder_of_objects = np.ndarray
     _own_name: str
 
+    def __init__(self, base: Any) -> None:
+        """Build every function of the standard over NumPy's namespace `base`."""
+        super().__init__(base)
+        self.where = _with_positions(self.where, self.nonzero)
+
     @property
     def __name__(self) -> str:
         return numpy_name(sys._getframe(1)) or self._own_name
@@ -92,6 +97,16 @@ class Namespace(TracedNamespace):
         for part in name.split("."):
             function = getattr(function, part)
         return function(*arrays, **params)
+
+
+def _with_positions(where: Callable[..., Any], nonzero: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Let `where` return the positions of true elements if there are no arrays to choose from."""
+
+    @wraps(where)
+    def where_or_nonzero(condition: Any, /, *arrays: Any) -> Any:
+        return where(condition, *arrays) if arrays else nonzero(condition)
+
+    return where_or_nonzero
 
 
 def _wrapping(namespace: Namespace, function: Callable[..., Any]) -> Callable[..., Any]:

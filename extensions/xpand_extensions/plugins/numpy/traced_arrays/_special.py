@@ -23,8 +23,12 @@ class Special:
         own = _FUNCTIONS.get(name)
         if own is not None:
             return partial(own, self._namespace)
-        function = None if name.startswith("_") else getattr(import_optional("scipy.special", "xp.special"), name, None)
-        function = getattr(function, "__wrapped__", function)  # SciPy wraps it for other libraries
+        if name.startswith("_"):
+            raise AttributeError(name)
+        function = getattr(import_optional("scipy.special", "xp.special"), name, None)
+        from .known.special import unwrapped  # imports SciPy
+
+        function = unwrapped(function)
         if not isinstance(function, np.ufunc):
             raise AttributeError(
                 f"traced.numpy.special has no {name!r}; it has the universal functions of `scipy.special`", name=name

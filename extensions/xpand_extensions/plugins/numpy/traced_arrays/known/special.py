@@ -71,17 +71,24 @@ def _for_each_argument(derivatives: Sequence[Derivative | None], count: int) -> 
     return [*derivatives, *[None] * (count - len(derivatives))]
 
 
+def unwrapped(function: Any) -> Any:
+    """Return the function that SciPy wraps for other libraries if the environment has `SCIPY_ARRAY_API`."""
+    return getattr(function, "__wrapped__", function)
+
+
 @cache
 def _names() -> dict[np.ufunc, str]:
     """Return the names of SciPy's universal functions. Aliases have the name in the tables."""
-    names = {x: name for name, x in vars(sc).items() if isinstance(x, np.ufunc)}
-    names |= {x: name for name, x in vars(sc).items() if isinstance(x, np.ufunc) and name in (*_OWN, *DERIVATIVES)}
+    functions = {name: unwrapped(x) for name, x in vars(sc).items()}
+    names = {x: name for name, x in functions.items() if isinstance(x, np.ufunc)}
+    names |= {x: name for name, x in functions.items() if isinstance(x, np.ufunc) and name in (*_OWN, *DERIVATIVES)}
     return names | {x: x.__name__ for x in _within_functions()}
 
 
 def _within_functions() -> list[np.ufunc]:
     """Return universal functions that SciPy's functions apply to their arguments."""
-    calls: tuple[Callable[[Any], Any], ...] = (sc.zeta, lambda x: sc.zeta(x, x), sc.lambertw)
+    zeta, lambertw = unwrapped(sc.zeta), unwrapped(sc.lambertw)
+    calls: tuple[Callable[[Any], Any], ...] = (zeta, lambda x: zeta(x, x), lambertw)
     return [ufunc for ufunc in (call(_Recorder()) for call in calls) if isinstance(ufunc, np.ufunc)]
 
 
