@@ -1,5 +1,6 @@
 """The pages of the gallery: its programs run, and are drawn, while the site is built."""
 
+import os
 import sys
 from pathlib import Path
 from typing import Final
@@ -19,8 +20,9 @@ NEEDS_MORE: Final = {"attention": EXAMPLES / "named_attention.py"}
 
 _INDEX: Final = """# Gallery
 
-Each program is one source for several libraries. Its picture is drawn when this site is built, and the tests run it on
-every library that its page names. To run one in a clone of the repository:
+Most programs are one source for several libraries; the first two transform code for NumPy. Each picture is drawn
+when this site is built, and the tests run the program on every library that its page names.
+To run one in a clone of the repository:
 
 ```bash
 cd docs/examples
@@ -53,6 +55,7 @@ def paths() -> list[str]:
 
 def files() -> dict[str, str]:
     """Return the pages of the gallery and their pictures, by path."""
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # scikit-learn asks for it
     found: dict[str, str] = {}
     cards = []
     for name, program in PROGRAMS.items():

@@ -22,6 +22,12 @@ BY_NAME: Final = {library.id.replace("strict", "array_api_strict"): library for 
 CASES: Final = [(name, library) for name in gallery.PROGRAMS for library in gallery.load(name).LIBRARIES]
 
 
+@pytest.fixture(autouse=True)
+def _dispatch_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """scikit-learn asks for the variable when its dispatch is switched on."""
+    monkeypatch.setenv("SCIPY_ARRAY_API", "1")
+
+
 def _reference(program: Any) -> str:
     return "numpy" if "numpy" in program.LIBRARIES else program.LIBRARIES[0]
 
@@ -61,6 +67,16 @@ FACTS: Final[dict[str, Check]] = {
         np.diff(r["outputs"].reshape(24, 24), axis=1)[:, :-1] + np.diff(r["outputs"].reshape(24, 24), axis=1)[:, 1:],
         2 * (r["x"][1, 0] - r["x"][0, 0]) * r["gradients"].reshape(24, 24, 2)[:, 1:-1, 0],
         atol=0.05,
+    ),
+    "influence": lambda r: (
+        set(np.argsort(r["influence"])[-4:]) == set(r["wrong"])
+        and r["error"][1] < 0.3 * r["error"][0]
+        and np.corrcoef(r["influence"], -r["removed"])[0, 1] > 0.95
+    ),
+    "waves": lambda r: (
+        r["error"] < 1e-6
+        and np.corrcoef(r["speed"].ravel(), r["truth"].ravel())[0, 1] > 0.9
+        and r["history"][-1] < 0.02 * r["history"][0]
     ),
     "climate_index": lambda r: (
         abs(r["by_month"].sum()) < 1e-12  # a constant added to all temperatures changes nothing

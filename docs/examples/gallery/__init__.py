@@ -26,6 +26,8 @@ Values = dict[str, np.ndarray[Any, Any]]
 """The results as arrays of NumPy, which Matplotlib draws."""
 
 PROGRAMS: Final = (
+    "waves",
+    "influence",
     "gaussian_process",
     "poisson",
     "heat",

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 os.environ.setdefault("JAX_ENABLE_X64", "1")  # read when JAX is first imported
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # the same for SciPy; scikit-learn asks for it
 
 from . import PROGRAMS, load, picture, run
 
