@@ -219,7 +219,7 @@ def lazy_apply(
     if all(map(is_concrete, arrays.values())):
         if not as_numpy:
             return func(*args, **kwargs)
-        from ..convert import to_numpy  # the import loads sparse arrays
+        from ..convert._arrays import to_numpy  # the import loads sparse arrays
 
         found = func(*[to_numpy(x) if checks.is_array(x) else x for x in args], **kwargs)
         device = checks.device_of(next(iter(arrays.values())))
