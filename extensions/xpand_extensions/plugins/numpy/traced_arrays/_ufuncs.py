@@ -1,5 +1,6 @@
 """NumPy's protocol for universal functions: `__array_ufunc__`."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -7,20 +8,19 @@ import numpy as np
 from xpand.extend import describe
 from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError, bind
 
-from ._arguments import KINDS
+from ._arguments import KINDS, is_real
 from ._functions import subclass_error
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
-from ._ufunc_calls import call, fit, implementation, name_of, operands
+from ._ufunc_calls import call, call_plainly, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
-from .known.ufuncs import OPERATIONS
 
 _ARRAY: Final = np.ndarray
 
 
-def fast_operations(namespace: Any) -> dict[np.ufunc, Any]:
-    """Return the operations of a namespace that are universal functions of NumPy, for all data types."""
+def fast_operations(namespace: Any, names: Mapping[np.ufunc, str]) -> dict[np.ufunc, Any]:
+    """Return the operations of a namespace that are universal functions of NumPy."""
     operations = namespace.operations
-    return {ufunc: operations[name] for ufunc, name in OPERATIONS.items() if name in operations}
+    return {ufunc: operations[name] for ufunc, name in names.items() if name in operations}
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -38,13 +38,16 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
             else:
                 result = bind(op, inputs, {})
                 return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
+        op = xp.ufuncs_of_floats.get(ufunc)
+        if op is not None and all([is_real(xp, x) for x in inputs]):
+            return xp.wrap(bind(op, inputs, {}))
     if not _are_operands(xp, ufunc, inputs, kwargs):
         return NotImplemented
     if method == "__call__":
         if is_in_place(inputs, kwargs):
             # No variable here refers to the array, since its references are counted.
             return _replace(xp, ufunc, inputs, kwargs, is_replaceable(kwargs))
-        return call(xp, ufunc, inputs, **kwargs)
+        return call(xp, ufunc, inputs, **kwargs) if kwargs else call_plainly(xp, ufunc, inputs)
     apply = METHODS.get(method)
     if apply is None:
         raise TracedError(f"np.{name_of(ufunc)}.{method}: traced arrays don't have this method")

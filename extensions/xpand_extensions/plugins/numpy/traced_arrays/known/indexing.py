@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._arguments import array, cast, integers, writable
+from .._arguments import array, cast, integers, numeric, writable
 from .._table import implements
 from .elementwise import nonzero
 
@@ -16,7 +16,7 @@ def positions_of(xp: Any, name: str, indices: Any, size: int, mode: str) -> Any:
     """Return positions in an axis as an array of integers; those out of bounds are treated by the mode."""
     if mode not in _MODES:
         raise ValueError(f"np.{name}: mode must be one of {', '.join(map(repr, _MODES))}, got {mode!r}")
-    x = array(xp, indices)
+    x = numeric(xp, indices)
     if x.dtype.kind == "b" or not x.size:
         x = xp.astype(x, xp.int64)
     if x.dtype.kind not in "iu":
@@ -117,7 +117,7 @@ def _putmask(xp: Any, a: Any, mask: Any, values: Any) -> None:
 
 
 def _mask_of(xp: Any, name: str, x: Any, mask: Any) -> Any:
-    where = nonzero(xp, mask)
+    where = array(xp, nonzero(xp, mask))
     if where.size != x.size:
         raise ValueError(f"np.{name}: the mask must have as many elements as the array, {x.size}, got {where.size}")
     return xp.reshape(where, x.shape)
