@@ -57,16 +57,18 @@ def functions_of_numpy() -> dict[str, bool]:
 
 def apply_entry(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Apply a function of NumPy to its arguments."""
-    function, _, _, options, _, _, direct = entry
-    if len(args) > direct:
+    if len(args) > entry.direct:
         return _apply_by_name(xp, entry, args, kwargs)
     for x in args:
         if x is NO_VALUE:
             return _apply_by_name(xp, entry, args, kwargs)
+    if not kwargs:
+        return entry.function(xp, *args)
+    options = entry.options
     for key, x in kwargs.items():
         if x is NO_VALUE or key not in options:
             return _apply_by_name(xp, entry, args, kwargs)
-    return function(xp, *args, **kwargs)
+    return entry.function(xp, *args, **kwargs)
 
 
 def _apply_by_name(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
