@@ -183,8 +183,6 @@ def _take(x: Any, indices: Any, axis: int | None = None, *, out: Any = None, mod
     if axis is None:
         x, axis = flat(x), 0
     indices = alike(xp, indices, x)
-    if indices.ndim == 1:
-        return written("take", out, xp.take(x, indices, axis=axis))
     axis %= x.ndim
     result = xp.take(x, xp.reshape(indices, (-1,)), axis=axis)
     return written("take", out, xp.reshape(result, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])))

@@ -12,13 +12,11 @@ from ._comparisons import elementwise
 from ._functions import array_function
 from ._namespace import Namespace as Namespace, array_namespace_of
 from ._ufuncs import array_ufunc, fast_operations
-from .known.ufuncs import OPERATIONS, OPERATIONS_OF_FLOATS
 
 
 def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:
     """Make the class of traced arrays, with NumPy's protocols."""
-    namespace.ufuncs = fast_operations(namespace, OPERATIONS)
-    namespace.ufuncs_of_floats = fast_operations(namespace, OPERATIONS_OF_FLOATS)
+    namespace.ufuncs, namespace.ufuncs_of_floats = fast_operations(namespace)
     protocols = {
         "__array_function__": array_function,
         "__array_namespace__": array_namespace_of,

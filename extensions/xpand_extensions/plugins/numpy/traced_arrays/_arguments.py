@@ -72,10 +72,13 @@ def numeric(xp: Any, x: Any) -> Any:
 
 def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
     """Convert arrays to their common data type."""
-    dtypes = [x.dtype for x in xs]
-    if dtypes.count(dtypes[0]) == len(dtypes):
+    first = xs[0].dtype
+    for x in xs:
+        if x.dtype is not first:
+            break
+    else:
         return list(xs)
-    dtype = np.result_type(*dtypes)
+    dtype = np.result_type(*[x.dtype for x in xs])
     return [cast(xp, x, dtype) for x in xs]
 
 
@@ -129,7 +132,7 @@ def integers(x: Any) -> Any:
     if x is None or type(x) is int:
         return x
     if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim):
-        return tuple([index(i) for i in x])
+        return tuple(map(index, x))
     return index(x)
 
 

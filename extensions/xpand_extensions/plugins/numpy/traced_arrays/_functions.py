@@ -29,7 +29,20 @@ def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> 
     entry = ENTRIES.get(func) or entry_of(func)
     if entry is None:
         raise unsupported(func)
-    return apply_entry(self._namespace, entry, args, kwargs)
+    xp = self._namespace
+    if len(args) > entry.direct:
+        return apply_entry(xp, entry, args, kwargs)
+    # Most calls have arguments that the implementation takes unchanged.
+    for x in args:
+        if x is NO_VALUE:
+            return apply_entry(xp, entry, args, kwargs)
+    if not kwargs:
+        return entry.function(xp, *args)
+    options = entry.options
+    for key, x in kwargs.items():
+        if x is NO_VALUE or key not in options:
+            return apply_entry(xp, entry, args, kwargs)
+    return entry.function(xp, *args, **kwargs)
 
 
 def entry_of(func: Any) -> Entry | None:
@@ -57,22 +70,6 @@ def functions_of_numpy() -> dict[str, bool]:
 
 def apply_entry(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Apply a function of NumPy to its arguments."""
-    if len(args) > entry.direct:
-        return _apply_by_name(xp, entry, args, kwargs)
-    for x in args:
-        if x is NO_VALUE:
-            return _apply_by_name(xp, entry, args, kwargs)
-    if not kwargs:
-        return entry.function(xp, *args)
-    options = entry.options
-    for key, x in kwargs.items():
-        if x is NO_VALUE or key not in options:
-            return _apply_by_name(xp, entry, args, kwargs)
-    return entry.function(xp, *args, **kwargs)
-
-
-def _apply_by_name(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Apply a function of NumPy to arguments that its implementation takes in another order, or does not take."""
     function, name, names, options, takes_all, passes_options, _ = entry
     if takes_all:  # `f(*arrays, option=…)`
         given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}

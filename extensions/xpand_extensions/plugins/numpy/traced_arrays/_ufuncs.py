@@ -1,6 +1,5 @@
 """NumPy's protocol for universal functions: `__array_ufunc__`."""
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -13,14 +12,19 @@ from ._functions import subclass_error
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
 from ._ufunc_calls import call, call_plainly, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
+from .known.ufuncs import OPERATIONS, OPERATIONS_OF_FLOATS
 
 _ARRAY: Final = np.ndarray
 
 
-def fast_operations(namespace: Any, names: Mapping[np.ufunc, str]) -> dict[np.ufunc, Any]:
-    """Return the operations of a namespace that are universal functions of NumPy."""
+def fast_operations(namespace: Any) -> tuple[dict[np.ufunc, Any], dict[np.ufunc, Any]]:
+    """Return the operations of a namespace that are universal functions of NumPy: for all data types, and for floats."""
     operations = namespace.operations
-    return {ufunc: operations[name] for ufunc, name in names.items() if name in operations}
+    of_all, of_floats = (
+        {ufunc: operations[name] for ufunc, name in names.items() if name in operations}
+        for names in (OPERATIONS, OPERATIONS_OF_FLOATS)
+    )
+    return of_all, of_floats
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -39,7 +43,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                 result = bind(op, inputs, {})
                 return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
         op = xp.ufuncs_of_floats.get(ufunc)
-        if op is not None and all([is_real(xp, x) for x in inputs]):
+        if op is not None and all(is_real(xp, x) for x in inputs):
             return xp.wrap(bind(op, inputs, {}))
     if not _are_operands(xp, ufunc, inputs, kwargs):
         return NotImplemented

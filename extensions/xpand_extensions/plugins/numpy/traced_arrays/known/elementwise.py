@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from types import NoneType
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,6 +12,8 @@ from xpand_extensions.tracing._core import apart
 
 from .._arguments import KINDS, array, cast, common, floating, integers, numeric, operand
 from .._table import NO_VALUE, implements
+
+_NUMBERS: Final = {int, float, NoneType}
 
 
 @implements("clip")
@@ -22,7 +25,7 @@ def _clip(
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
     x = array(xp, a)
     bounds = [None if bound is NO_VALUE else bound for bound in (low, high)]
-    if x.dtype.kind == "f" and all([bound is None or type(bound) in (int, float) for bound in bounds]):
+    if x.dtype.kind == "f" and {*map(type, bounds)} <= _NUMBERS:
         return apart(xp.clip(x, *bounds))  # numbers determine neither the data type nor the shape
     bounds = [None if bound is None else operand(xp, bound) for bound in bounds]
     dtype = np.result_type(x.dtype, *[getattr(bound, "dtype", bound) for bound in bounds if bound is not None])
@@ -113,7 +116,7 @@ def _of_one_dtype(xp: Any, x: Any, y: Any) -> Sequence[Any]:
     elif type(x) is float and dtype_y is not None and dtype_y.kind == "f":
         return x, y
     values = [operand(xp, x), operand(xp, y)]
-    if not any([hasattr(value, "dtype") for value in values]):
+    if not any(hasattr(value, "dtype") for value in values):
         return common(xp, [array(xp, value) for value in values])
     dtype = np.result_type(*[getattr(value, "dtype", value) for value in values])
     return [value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values]
@@ -121,5 +124,6 @@ def _of_one_dtype(xp: Any, x: Any, y: Any) -> Sequence[Any]:
 
 def nonzero(xp: Any, x: Any) -> Any:
     """Return a mask of an array: whether elements are not zero."""
-    x = numeric(xp, x)
-    return x if x.dtype.kind == "b" else x != 0
+    if type(x) is not np.ndarray:
+        x = array(xp, x)
+    return x if x.dtype.kind == "b" else numeric(xp, x) != 0

@@ -200,7 +200,7 @@ def _writable_diagonal(x: Any, **params: Any) -> Any:
 
 def _with_equal_sizes(xp: Any, subscripts: str, arrays: list[Any]) -> list[Any]:
     """Extend axes of size 1 to the size of the other axes of their label, as NumPy does."""
-    if not any([1 in x.shape for x in arrays]):
+    if not any(1 in x.shape for x in arrays):
         return arrays
     terms = [_axes(term, x.ndim) for term, x in zip(subscripts.partition("->")[0].split(","), arrays)]
     sizes: dict[Any, int] = {}

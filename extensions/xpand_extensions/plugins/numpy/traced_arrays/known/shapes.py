@@ -27,7 +27,7 @@ _with_axes_swapped: Final = method("swapaxes")
 
 def reversed_axes(xp: Any, x: Any) -> Any:
     """Return the transpose: all axes in reverse."""
-    return xp.permute_dims(x, tuple(range(x.ndim))[::-1])
+    return xp.permute_dims(x, tuple(range(x.ndim - 1, -1, -1)))
 
 
 def is_column_major(name: str, x: Any, order: str) -> bool:
