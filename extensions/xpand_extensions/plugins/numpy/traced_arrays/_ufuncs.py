@@ -18,7 +18,7 @@ _ARRAY: Final = np.ndarray
 
 
 def fast_operations(namespace: Any) -> tuple[dict[np.ufunc, Any], dict[np.ufunc, Any]]:
-    """Return the operations of a namespace that are universal functions of NumPy: for all data types, and for floats."""
+    """Return the operations that are universal functions of NumPy: for all data types, and for floats only."""
     operations = namespace.operations
     of_all, of_floats = (
         {ufunc: operations[name] for ufunc, name in names.items() if name in operations}
@@ -41,7 +41,7 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                     break
             else:
                 result = bind(op, inputs, {})
-                return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
+                return result if type(result) is xp.array_type else xp.array_type(EVALUATION, result)
         op = xp.ufuncs_of_floats.get(ufunc)
         if op is not None and all(is_real(xp, x) for x in inputs):
             return xp.wrap(bind(op, inputs, {}))
