@@ -32,10 +32,12 @@ SMALL: Final[dict[str, int]] = {"images": 20, "units": 8, "steps": 3, "side": 8,
 """The sizes with which the tests run every row."""
 
 _DISPATCH: Final = (
-    "NumPy's dispatch and the look-up of the function take 0.7 µs; the rest is the conversion of NumPy's arguments"
+    "NumPy's dispatch and the look-up of the function take 0.7 µs, and the check and conversion of NumPy's arguments "
+    "0.6 to 1.2"
 )
 _PRODUCTS: Final = "products of matrices take nearly all of the time, in the same BLAS"
-_SINES: Final = "NumPy's own exp takes most of the time; results must have the same bits"
+_EXP: Final = "NumPy's own exp takes most of the time; results must have the same bits"
+_CALL: Final = "a call takes 2 µs to find the compiled program by the types of its arguments, numba's call 0.6"
 
 
 def rows(
@@ -71,8 +73,8 @@ def _calls() -> Iterator[Row]:
             lambda xp, v: einsum("ij,jk->ik", v, factor),
         ),
         "reshape(x, (4, 3))": (lambda v: np.reshape(v, (4, 3)), lambda xp, v: xp.reshape(v, (4, 3))),
-        "concatenate([x, x])": (lambda v: np.concatenate([v, v]), lambda xp, v: xp.concat([v, v])),
-        "stack([x, x])": (lambda v: np.stack([v, v]), lambda xp, v: xp.stack([v, v])),
+        "concatenate((x, x))": (lambda v: np.concatenate([v, v]), lambda xp, v: xp.concat([v, v])),
+        "stack((x, x))": (lambda v: np.stack([v, v]), lambda xp, v: xp.stack([v, v])),
         "roll(x, 1, axis=0)": (lambda v: np.roll(v, 1, axis=0), lambda xp, v: xp.roll(v, 1, axis=0)),
         "exp(x)": (np.exp, lambda xp, v: xp.exp(v)),
         "maximum(x, y)": (lambda v: np.maximum(v, other), lambda xp, v: xp.maximum(v, other)),
@@ -224,12 +226,12 @@ def _compiled(elements: int, side: int, steps: int) -> Iterator[Row]:
     random = np.random.default_rng(0)
     torch_compile, numba = _compilers()
     programs: tuple[tuple[str, Callable[[Any], Any], Any, str], ...] = (
-        (f"a formula of {elements:,} numbers", _formula, random.normal(size=elements), _SINES),
+        (f"a formula of {elements:,} numbers", _formula, random.normal(size=elements), _EXP),
         (f"a sum of {elements:,} squares", _sum_of_squares, random.normal(size=elements), ""),
-        (f"four Newton steps on {elements:,} numbers", _roots(4), random.uniform(1.0, 2.0, elements), ""),
+        (f"four Newton steps on {elements // 10:,} numbers", _roots(4), random.uniform(1.0, 2.0, elements // 10), ""),
         (f"20 Newton steps on {elements // 10:,} numbers", _roots(20), random.uniform(1.0, 2.0, elements // 10), ""),
         (f"ten steps of heat, {10 * side} by {10 * side}", _heat, random.normal(size=(10 * side, 10 * side)), ""),
-        (f"{steps:,} logistic steps of ten numbers", _logistic(steps), random.uniform(0.1, 0.9, 10), ""),
+        (f"{steps:,} logistic steps of ten numbers", _logistic(steps), random.uniform(0.1, 0.9, 10), _CALL),
     )
     for position, (name, program, x, reason) in enumerate(programs):
         ours = Call(jit(program, compiler="native"), x)

@@ -8,9 +8,9 @@ from typing import Any, Final
 import numpy as np
 
 from xpand_extensions import special
-from xpand_extensions.tracing._core import apart
+from xpand_extensions.tracing._core import apart, bind
 
-from .._arguments import KINDS, array, cast, common, floating, integers, numeric, operand
+from .._arguments import KINDS, array, cast, common, floating, integers, is_real, numeric, operand
 from .._table import NO_VALUE, implements
 
 _NUMBERS: Final = {int, float, NoneType}
@@ -23,10 +23,11 @@ def _clip(
     if (a_min is not NO_VALUE or a_max is not NO_VALUE) and (min is not NO_VALUE or max is not NO_VALUE):
         raise ValueError("np.clip: takes a_min and a_max, or min and max, got both")
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
-    x = array(xp, a)
     bounds = [None if bound is NO_VALUE else bound for bound in (low, high)]
-    if x.dtype.kind == "f" and {*map(type, bounds)} <= _NUMBERS:
-        return apart(xp.clip(x, *bounds))  # numbers determine neither the data type nor the shape
+    if type(bounds[0]) in _NUMBERS and type(bounds[1]) in _NUMBERS and is_real(xp, a):
+        # Numbers determine neither the data type nor the shape. The result of NumPy's function is no view.
+        return xp.wrap(bind(xp.operations["clip"], (a, *bounds), {}))
+    x = array(xp, a)
     bounds = [None if bound is None else operand(xp, bound) for bound in bounds]
     dtype = np.result_type(x.dtype, *[getattr(bound, "dtype", bound) for bound in bounds if bound is not None])
     if xp.is_complex(dtype):
