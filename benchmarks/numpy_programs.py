@@ -52,7 +52,7 @@ def rows(
 
 
 def _calls() -> Iterator[Row]:
-    """Measure NumPy's functions on traced arrays of 12 numbers beside the same functions of the standard."""
+    """Measure NumPy's functions on traced arrays of 12 numbers compared with the same functions of the standard."""
     random = np.random.default_rng(0)
     x, factor, mask = random.uniform(0.5, 2.0, (3, 4)), random.uniform(size=(4, 4)), random.uniform(size=(3, 4)) < 0.5
     other, indices = random.uniform(0.5, 2.0, (3, 4)), np.asarray([0, 2, 1])
