@@ -23,7 +23,7 @@ def _clip(
     if (a_min is not NO_VALUE or a_max is not NO_VALUE) and (min is not NO_VALUE or max is not NO_VALUE):
         raise ValueError("np.clip: takes a_min and a_max, or min and max, got both")
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
-    bounds = [None if bound is NO_VALUE else bound for bound in (low, high)]
+    bounds: list[Any] = [None if bound is NO_VALUE else bound for bound in (low, high)]
     if type(bounds[0]) in _NUMBERS and type(bounds[1]) in _NUMBERS and is_real(xp, a):
         # Numbers determine neither the data type nor the shape. The result of NumPy's function is no view.
         return xp.wrap(bind(xp.operations["clip"], (a, *bounds), {}))
