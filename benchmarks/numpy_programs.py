@@ -35,7 +35,7 @@ _DISPATCH: Final = (
     "NumPy's dispatch and the look-up of the function take 0.7 µs, and the check and conversion of NumPy's arguments "
     "0.6 to 1.2"
 )
-_PRODUCTS: Final = "products of matrices take nearly all of the time, in the same BLAS"
+_PRODUCTS: Final = "products of matrices and tanh take nearly all of the time, by NumPy in both libraries"
 _EXP: Final = "NumPy's own exp takes most of the time; results must have the same bits"
 _CALL: Final = "a call takes 2 µs to find the compiled program by the types of its arguments, numba's call 0.6"
 
@@ -127,7 +127,12 @@ def _gradients(images: int, units: int, steps: int, side: int) -> Iterator[Row]:
     small = [(w[:, :4] if i == 0 else w[:4], b[:4] if i == 0 else b) for i, (w, b) in enumerate(layers)]
     start, is_one = random.normal(size=(16, units)), random.uniform(size=(16, 1)) < 0.5
     programs: tuple[tuple[str, Callable[..., Any], tuple[Any, ...], str], ...] = (
-        (f"a perceptron on {images:,} images", perceptron, (layers, random.normal(size=(images, 64)), labels), ""),
+        (
+            f"a perceptron on {images:,} images",
+            perceptron,
+            (layers, random.normal(size=(images, 64)), labels),
+            _PRODUCTS,
+        ),
         ("a perceptron of four units on four images", perceptron, (small, random.normal(size=(4, 64)), labels[:4]), ""),
         (
             f"a recurrent network of {units:,} units, {steps:,} steps",
