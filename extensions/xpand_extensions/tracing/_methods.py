@@ -83,7 +83,9 @@ def _conj(x: Any) -> Any:
 
 def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     xp = x._namespace
-    return xp.linalg.diagonal(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+    if (axis1, axis2) != (x.ndim - 2, x.ndim - 1):
+        x = xp.moveaxis(x, (axis1, axis2), (-2, -1))
+    return xp.linalg.diagonal(x, offset=offset)
 
 
 def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, *, dtype: Any = None, out: Any = None) -> Any:
@@ -182,7 +184,7 @@ def _take(x: Any, indices: Any, axis: int | None = None, *, out: Any = None, mod
         x, axis = flat(x), 0
     indices = alike(xp, indices, x)
     axis %= x.ndim
-    result = xp.take(x, flat(indices), axis=axis)
+    result = xp.take(x, xp.reshape(indices, (-1,)), axis=axis)
     return written("take", out, xp.reshape(result, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])))
 
 

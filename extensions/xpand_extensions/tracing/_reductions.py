@@ -59,7 +59,7 @@ def alike(xp: Any, values: Any, like: Any, dtype: Any = None) -> Any:
     return values if dtype is None or values.dtype == dtype else xp.astype(values, dtype)
 
 
-def number(xp: Any, x: Any, dtype: Any = None) -> Any:
+def number(xp: Any, x: Any) -> Any:
     """Convert booleans to integers, which NumPy does for sums."""
     return xp.astype(x, xp.int64) if is_bool(xp, x) else x
 
@@ -104,12 +104,14 @@ def _sum_or_product(name: str, neutral: int) -> Method:
         where: Any = True,
     ) -> Any:
         xp = x._namespace
-        x = _selected(xp, number(xp, x), where, neutral)
+        x = number(xp, x)
+        if where is not True:
+            x = _selected(xp, x, where, neutral)
         result = getattr(xp, name)(x, axis=axis, dtype=dtype, keepdims=keepdims)
         if initial is not None:
             initial = alike(xp, initial, x, result.dtype)
             result = result + initial if name == "sum" else result * initial
-        return written(name, out, result)
+        return result if out is None else written(name, out, result)
 
     return reduce
 
@@ -119,7 +121,8 @@ def _any_or_all(name: str, neutral: bool) -> Method:
         xp = x._namespace
         if where is not True:
             x = _selected(xp, xp.astype(x, xp.bool), where, neutral)
-        return written(name, out, getattr(xp, name)(x, axis=axis, keepdims=keepdims))
+        result = getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+        return result if out is None else written(name, out, result)
 
     return reduce
 
@@ -132,7 +135,8 @@ def _extreme(name: str) -> Method:
         if initial is None:
             if where is not True:
                 raise ValueError(f"{name}: where= needs initial=, the result where no element is selected")
-            return written(name, out, _greatest(name, x, axis, keepdims))
+            result = _greatest(name, x, axis, keepdims)
+            return result if out is None else written(name, out, result)
         initial = alike(xp, initial, x, x.dtype)
         if 0 in x.shape:  # there may be no element along the axes
             shape = xp.any(xp.astype(x, xp.bool), axis=axis, keepdims=keepdims).shape
@@ -147,9 +151,10 @@ def _extreme(name: str) -> Method:
 def _greatest(name: str, x: Any, axis: Any, keepdims: bool) -> Any:
     """Return the maximum or minimum. The standard has them for real numbers only."""
     xp = x._namespace
-    if is_bool(xp, x):
+    dtype = x.dtype
+    if not xp.is_floating(dtype) and xp.isdtype(dtype, "bool"):
         return (xp.any if name == "max" else xp.all)(x, axis=axis, keepdims=keepdims)
-    if not xp.is_complex(x.dtype):
+    if not xp.is_complex(dtype):
         return getattr(xp, name)(x, axis=axis, keepdims=keepdims)
     axes = [i % x.ndim for i in (range(x.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,))]
     others = [i for i in range(x.ndim) if i not in axes]
@@ -166,7 +171,8 @@ def _position(name: str) -> Method:
             x = xp.astype(x, xp.uint8)
         elif xp.is_complex(x.dtype):
             x = _second_key(xp, x, axis, name)
-        return written(name, out, getattr(xp, name)(x, axis=axis, keepdims=keepdims))
+        result = getattr(xp, name)(x, axis=axis, keepdims=keepdims)
+        return result if out is None else written(name, out, result)
 
     return reduce
 
@@ -196,7 +202,8 @@ def _mean(
     xp = x._namespace
     x = floating(xp, x, dtype)
     if where is True:
-        return written("mean", out, xp.mean(x, axis=axis, keepdims=keepdims))
+        result = xp.mean(x, axis=axis, keepdims=keepdims)
+        return result if out is None else written("mean", out, result)
     wide = _wide(xp, x)
     total = xp.sum(_selected(xp, wide, where, 0), axis=axis, keepdims=keepdims)
     result = total / _count(xp, wide, axis, where, keepdims)

@@ -82,11 +82,13 @@ __all__ = sorted(
     }
 )
 
+_NAMES = frozenset(__all__)
+
 name_functions(__name__, globals())
 
 
 def __getattr__(name: str) -> Any:
-    if name in __all__:
+    if name in _NAMES:
         return getattr(_numpy, name)  # a module that NumPy loads at first use
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -42,7 +42,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             return ct
     if all(is_mask(xp, array) for array in arrays):
         zeros = _zeros(xp, ct, x)
-        if hasattr(xp, "operations"):
+        if isinstance(zeros, TracedArray):
             return put(xp, zeros, ct, key, arrays)
         if 0 in ct.shape:  # Dask cannot set elements of an empty array
             return zeros

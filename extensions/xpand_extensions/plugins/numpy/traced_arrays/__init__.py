@@ -16,7 +16,7 @@ from ._ufuncs import array_ufunc, fast_operations
 
 def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:
     """Make the class of traced arrays, with NumPy's protocols."""
-    namespace.ufuncs = fast_operations(namespace)
+    namespace.ufuncs, namespace.ufuncs_of_floats = fast_operations(namespace)
     protocols = {
         "__array_function__": array_function,
         "__array_namespace__": array_namespace_of,

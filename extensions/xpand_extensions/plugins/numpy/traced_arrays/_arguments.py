@@ -53,13 +53,32 @@ def ndim(x: Any) -> int:
 
 def array_list(xp: Any, xs: Any) -> list[Any]:
     """Return traced arrays of the items of a sequence, or of the rows of an array."""
-    return xp.unstack(xs) if isinstance(xs, TracedArray) else [array(xp, x) for x in xs]
+    if isinstance(xs, TracedArray):
+        return xp.unstack(xs)
+    return [x if isinstance(x, TracedArray) else array(xp, x) for x in xs]
+
+
+def is_real(xp: Any, x: Any) -> bool:
+    """Return whether functions of the standard compute with an argument as NumPy does: a traced array of floats."""
+    return type(x) is xp.array_type and x._trace.dtype(x).kind == "f"
+
+
+def numeric(xp: Any, x: Any) -> Any:
+    """Return an array for functions of the traced namespace: they also take NumPy's own arrays, unchanged."""
+    if isinstance(x, TracedArray) or (type(x) is np.ndarray and x.dtype.kind in KINDS):
+        return x
+    return array(xp, x)
 
 
 def common(xp: Any, xs: Sequence[Any]) -> list[Any]:
     """Convert arrays to their common data type."""
-    dtypes = [x.dtype for x in xs]
-    dtype = dtypes[0] if dtypes.count(dtypes[0]) == len(dtypes) else np.result_type(*dtypes)
+    first = xs[0].dtype
+    for x in xs:
+        if x.dtype is not first:
+            break
+    else:
+        return list(xs)
+    dtype = np.result_type(*[x.dtype for x in xs])
     return [cast(xp, x, dtype) for x in xs]
 
 
@@ -112,8 +131,8 @@ def integers(x: Any) -> Any:
     """Return an integer, or a tuple of integers, for an axis, a shape or other sizes; None stays."""
     if x is None or type(x) is int:
         return x
-    if isinstance(x, (list, tuple, np.ndarray)) and np.ndim(x):
-        return tuple([index(i) for i in x])
+    if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim):
+        return tuple(map(index, x))
     return index(x)
 
 

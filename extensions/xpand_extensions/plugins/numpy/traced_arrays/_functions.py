@@ -1,8 +1,6 @@
 """NumPy's protocol for its functions other than universal functions: `__array_function__`."""
 
-from functools import partial
 from importlib import import_module
-from operator import is_
 from typing import Any, Final
 
 import numpy as np
@@ -17,18 +15,34 @@ LAYOUT: Final = frozenset(
 )
 """Options of NumPy that do not change values: traced arrays have no layout in memory."""
 
+_ARRAY: Final = np.ndarray
+
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Apply a function of NumPy to arguments of which some are traced arrays."""
-    entry = entry_of(func)
+    own = type(self)
     for cls in types:
-        if not issubclass(cls, TracedArray) and cls is not np.ndarray:
-            if issubclass(cls, np.ndarray):
+        if cls is not own and cls is not _ARRAY and not issubclass(cls, TracedArray):
+            if issubclass(cls, _ARRAY):
                 raise subclass_error(full_name(func), cls)
             return NotImplemented
+    entry = ENTRIES.get(func) or entry_of(func)
     if entry is None:
         raise unsupported(func)
-    return apply_entry(self._namespace, entry, *args, **kwargs)
+    xp = self._namespace
+    if len(args) > entry.direct:
+        return apply_entry(xp, entry, args, kwargs)
+    # Most calls have arguments that the implementation takes unchanged.
+    for x in args:
+        if x is NO_VALUE:
+            return apply_entry(xp, entry, args, kwargs)
+    if not kwargs:
+        return entry.function(xp, *args)
+    options = entry.options
+    for key, x in kwargs.items():
+        if x is NO_VALUE or key not in options:
+            return apply_entry(xp, entry, args, kwargs)
+    return entry.function(xp, *args, **kwargs)
 
 
 def entry_of(func: Any) -> Entry | None:
@@ -54,16 +68,9 @@ def functions_of_numpy() -> dict[str, bool]:
     return {name: entry_of(find(name) or f) is not None for name, f in sorted(names.items())}
 
 
-def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
+def apply_entry(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Apply a function of NumPy to its arguments."""
-    function, name, names, options, takes_all, passes_options, direct = entry
-    if (
-        len(args) <= direct
-        and (not kwargs or options.keys() >= kwargs.keys())
-        and not any(map(_is_absent, args))
-        and not any(map(_is_absent, kwargs.values()))
-    ):
-        return function(xp, *args, **kwargs)
+    function, name, names, options, takes_all, passes_options, _ = entry
     if takes_all:  # `f(*arrays, option=…)`
         given = {key: value for key, value in kwargs.items() if value is not NO_VALUE}
         positional = args
@@ -78,9 +85,6 @@ def apply_entry(xp: Any, entry: Entry, *args: Any, **kwargs: Any) -> Any:
             _check_default(entry, key, given.pop(key))
     result = function(xp, *positional, **given)
     return result if out is None else written(out, result, name)
-
-
-_is_absent: Final = partial(is_, NO_VALUE)
 
 
 def _check_default(entry: Entry, name: str, value: Any) -> None:

@@ -3,7 +3,7 @@
 import sys
 from ast import literal_eval
 from collections.abc import Callable
-from functools import cached_property, partial, wraps
+from functools import cached_property, wraps
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ._advice import ADVICE
 from ._compat import numpy_name, numpy_namespace, replace_numpy
 from ._functions import apply_entry, entry_of
 from ._special import Special
-from ._table import NO_VALUE, find
+from ._table import NO_VALUE, Entry, find
 
 
 class Namespace(TracedNamespace):
@@ -61,7 +61,7 @@ class Namespace(TracedNamespace):
             return super().beyond_standard(name, part)
         entry = entry_of(getattr(value, "__wrapped__", value))  # `collecting_traced` wraps conversions
         if entry is not None:
-            return partial(apply_entry, self, entry)
+            return _applying(self, entry)
         return _wrapping(self, value) if callable(value) and not isinstance(value, type) else value
 
     def with_options(
@@ -89,7 +89,7 @@ class Namespace(TracedNamespace):
         }
         entry = entry_of(find(name)) if given or rest else None
         if entry is not None:
-            return apply_entry(self, entry, *arrays, *rest, **params, **given)
+            return apply_entry(self, entry, (*arrays, *rest), params | given)
         if given or rest:
             option = repr(next(iter(given))) if given else "by position"
             raise TypeError(f"{name}: takes no option {option} for traced arrays")
@@ -107,6 +107,15 @@ def _with_positions(where: Callable[..., Any], nonzero: Callable[[Any], Any]) ->
         return where(condition, *arrays) if arrays else nonzero(condition)
 
     return where_or_nonzero
+
+
+def _applying(namespace: Namespace, entry: Entry) -> Callable[..., Any]:
+    """Make the function that applies an entry of the table."""
+
+    def apply(*args: Any, **kwargs: Any) -> Any:
+        return apply_entry(namespace, entry, args, kwargs)
+
+    return apply
 
 
 def _wrapping(namespace: Namespace, function: Callable[..., Any]) -> Callable[..., Any]:

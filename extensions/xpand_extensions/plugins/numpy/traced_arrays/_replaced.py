@@ -71,6 +71,6 @@ def _collecting(replacement: Replacement, original: Conversion) -> Conversion:
             traced = first_traced(args[0] if args else kwargs.get(entry.names[0])) if replacement.is_active else None
             if traced is None or not isinstance(traced._namespace, Namespace):
                 raise
-        return apply_entry(traced._namespace, entry, *args, **kwargs)
+        return apply_entry(traced._namespace, entry, args, kwargs)
 
     return convert

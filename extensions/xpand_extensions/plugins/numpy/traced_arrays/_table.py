@@ -7,6 +7,7 @@ other values of them than the default are then an error. `out` is written to aft
 import inspect
 from collections.abc import Callable
 from itertools import takewhile
+from sys import maxsize
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -100,7 +101,9 @@ def _entry(name: str, func: Any, implementation: Implementation) -> Entry:
     options = {x.name: x.default for x in own if x.kind not in _VARIADIC}
     passes_options = any(x.kind is inspect.Parameter.VAR_KEYWORD for x in own)
     taken = [x.name for x in own if x.kind in _POSITIONAL]
-    direct = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(positional, taken)))
+    direct = (
+        maxsize if takes_all else sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(positional, taken)))
+    )
     return Entry(implementation, name, positional, options, takes_all, passes_options, direct)
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -66,6 +67,18 @@ def has_own_types(ufunc: np.ufunc) -> bool:
     return ufunc in REGISTERED and ufunc not in UFUNCS
 
 
+def call_plainly(xp: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
+    """Call a universal function on arrays of which some are traced, without options."""
+    inputs = [array(xp, x) if contains_traced(x) else x for x in inputs]
+    arrays, dtypes = operands(xp, ufunc, inputs, None, "same_kind", (None,) * ufunc.nout)
+    result = implementation(ufunc)(xp, *arrays)
+    if dtypes is None:
+        return tuple(result) if ufunc.nout > 1 else result
+    if ufunc.nout == 1:
+        return convert(xp, result, dtypes[0])
+    return tuple([convert(xp, x, t) for x, t in zip(result, dtypes)])
+
+
 def call(
     xp: Any,
     ufunc: np.ufunc,
@@ -127,11 +140,16 @@ def operands(
         return [array(xp, x) for x in inputs], None
     kinds = [_described(x) for x in inputs]
     kinds += [None if o is None else o.dtype for o in outs]
-    options: dict[str, Any] = {"casting": casting}
-    if signature is not None:
-        options["signature"] = signature
-    dtypes: Any = ufunc.resolve_dtypes(tuple(kinds), **options)
+    dtypes = resolve_dtypes(ufunc, tuple(kinds), signature, casting)
     return [convert(xp, x, t) for x, t in zip(inputs, dtypes)], dtypes[len(inputs) :]
+
+
+@lru_cache(maxsize=1024)
+def resolve_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...], signature: Any, casting: str) -> tuple[Any, ...]:
+    """Return the data types in which NumPy computes, for those of the operands and of the outputs."""
+    options = {} if signature is None else {"signature": signature}
+    dtypes: Any = ufunc.resolve_dtypes(kinds, casting=casting, **options)  # type: ignore[arg-type]
+    return dtypes
 
 
 def _described(x: Any) -> Any:
@@ -141,7 +159,7 @@ def _described(x: Any) -> Any:
         return _PYTHON.get(dtype.kind, dtype) if x._trace.is_number(x) else dtype
     if type(x) in (int, float, complex):
         return type(x)
-    return np.asarray(x).dtype
+    return x.dtype if type(x) is np.ndarray else np.asarray(x).dtype
 
 
 def convert(xp: Any, x: Any, dtype: Any) -> Any:

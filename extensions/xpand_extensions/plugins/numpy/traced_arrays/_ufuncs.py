@@ -7,20 +7,24 @@ import numpy as np
 from xpand.extend import describe
 from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError, bind
 
-from ._arguments import KINDS
+from ._arguments import KINDS, is_real
 from ._functions import subclass_error
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
-from ._ufunc_calls import call, fit, implementation, name_of, operands
+from ._ufunc_calls import call, call_plainly, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
-from .known.ufuncs import OPERATIONS
+from .known.ufuncs import OPERATIONS, OPERATIONS_OF_FLOATS
 
 _ARRAY: Final = np.ndarray
 
 
-def fast_operations(namespace: Any) -> dict[np.ufunc, Any]:
-    """Return the operations of a namespace that are universal functions of NumPy, for all data types."""
+def fast_operations(namespace: Any) -> tuple[dict[np.ufunc, Any], dict[np.ufunc, Any]]:
+    """Return the operations that are universal functions of NumPy: for all data types, and for floats only."""
     operations = namespace.operations
-    return {ufunc: operations[name] for ufunc, name in OPERATIONS.items() if name in operations}
+    of_all, of_floats = (
+        {ufunc: operations[name] for ufunc, name in names.items() if name in operations}
+        for names in (OPERATIONS, OPERATIONS_OF_FLOATS)
+    )
+    return of_all, of_floats
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -37,14 +41,17 @@ def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs:
                     break
             else:
                 result = bind(op, inputs, {})
-                return result if isinstance(result, TracedArray) else xp.array_type(EVALUATION, result)
+                return result if type(result) is xp.array_type else xp.array_type(EVALUATION, result)
+        op = xp.ufuncs_of_floats.get(ufunc)
+        if op is not None and all(is_real(xp, x) for x in inputs):
+            return xp.wrap(bind(op, inputs, {}))
     if not _are_operands(xp, ufunc, inputs, kwargs):
         return NotImplemented
     if method == "__call__":
         if is_in_place(inputs, kwargs):
             # No variable here refers to the array, since its references are counted.
             return _replace(xp, ufunc, inputs, kwargs, is_replaceable(kwargs))
-        return call(xp, ufunc, inputs, **kwargs)
+        return call(xp, ufunc, inputs, **kwargs) if kwargs else call_plainly(xp, ufunc, inputs)
     apply = METHODS.get(method)
     if apply is None:
         raise TracedError(f"np.{name_of(ufunc)}.{method}: traced arrays don't have this method")

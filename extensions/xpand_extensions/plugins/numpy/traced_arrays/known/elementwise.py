@@ -1,15 +1,19 @@
 """Functions of elements that are not universal functions."""
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from types import NoneType
+from typing import Any, Final
 
 import numpy as np
 
 from xpand_extensions import special
-from xpand_extensions.tracing._core import apart
+from xpand_extensions.tracing._core import apart, bind
 
-from .._arguments import array, cast, common, floating, integers, operand
+from .._arguments import KINDS, array, cast, common, floating, integers, is_real, numeric, operand
 from .._table import NO_VALUE, implements
+
+_NUMBERS: Final = {int, float, NoneType}
 
 
 @implements("clip")
@@ -19,14 +23,20 @@ def _clip(
     if (a_min is not NO_VALUE or a_max is not NO_VALUE) and (min is not NO_VALUE or max is not NO_VALUE):
         raise ValueError("np.clip: takes a_min and a_max, or min and max, got both")
     low, high = (min, max) if a_min is NO_VALUE and a_max is NO_VALUE else (a_min, a_max)
-    bounds: list[Any] = [None if x is None or x is NO_VALUE else operand(xp, x) for x in (low, high)]
+    bounds: list[Any] = [None if bound is NO_VALUE else bound for bound in (low, high)]
+    if type(bounds[0]) in _NUMBERS and type(bounds[1]) in _NUMBERS and is_real(xp, a):
+        # Numbers determine neither the data type nor the shape. The result of NumPy's function is no view.
+        return xp.wrap(bind(xp.operations["clip"], (a, *bounds), {}))
     x = array(xp, a)
+    bounds = [None if bound is None else operand(xp, bound) for bound in bounds]
     dtype = np.result_type(x.dtype, *[getattr(bound, "dtype", bound) for bound in bounds if bound is not None])
     if xp.is_complex(dtype):
         raise TypeError("np.clip: complex numbers have no order here; clip the real and imaginary parts")
     bounds = [cast(xp, array(xp, bound), dtype) if hasattr(bound, "dtype") else bound for bound in bounds]
-    shape = np.broadcast_shapes(x.shape, *[bound.shape for bound in bounds if hasattr(bound, "dtype")])
-    return apart(xp.clip(cast(xp, x if x.shape == shape else xp.broadcast_to(x, shape), dtype), *bounds))
+    shapes = {x.shape, *[bound.shape for bound in bounds if hasattr(bound, "dtype")]}
+    if len(shapes) > 1 and x.shape != (shape := np.broadcast_shapes(*shapes)):
+        x = xp.broadcast_to(x, shape)
+    return apart(xp.clip(cast(xp, x, dtype), *bounds))
 
 
 @implements("round", "around")
@@ -91,19 +101,30 @@ def _i0(xp: Any, x: Any) -> Any:
 @implements("where")
 def _where(xp: Any, condition: Any, x: Any = None, y: Any = None) -> Any:
     mask = nonzero(xp, condition)
-    if x is None and y is None:
-        return xp.nonzero(mask)
-    if x is None or y is None:
+    if x is not None and y is not None:
+        return xp.where(mask, *_of_one_dtype(xp, x, y))
+    if x is not None or y is not None:
         raise ValueError("np.where: takes both x and y, or neither")
+    return xp.nonzero(mask)
+
+
+def _of_one_dtype(xp: Any, x: Any, y: Any) -> Sequence[Any]:
+    """Return two operands in their common data type. Python's floating-point numbers stay, which adapt to it."""
+    dtype_x, dtype_y = getattr(x, "dtype", None), getattr(y, "dtype", None)
+    if dtype_x is dtype_y is not None or type(y) is float:
+        if dtype_x is not None and dtype_x.kind in ("f" if dtype_y is None else KINDS):
+            return x, y
+    elif type(x) is float and dtype_y is not None and dtype_y.kind == "f":
+        return x, y
     values = [operand(xp, x), operand(xp, y)]
-    dtypes = [getattr(value, "dtype", value) for value in values]
     if not any(hasattr(value, "dtype") for value in values):
-        return xp.where(mask, *common(xp, [array(xp, value) for value in values]))
-    dtype = np.result_type(*dtypes)
-    return xp.where(mask, *[value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values])
+        return common(xp, [array(xp, value) for value in values])
+    dtype = np.result_type(*[getattr(value, "dtype", value) for value in values])
+    return [value if type(value) is float else cast(xp, array(xp, value), dtype) for value in values]
 
 
 def nonzero(xp: Any, x: Any) -> Any:
     """Return a mask of an array: whether elements are not zero."""
-    x = array(xp, x)
-    return x if x.dtype.kind == "b" else x != 0
+    if type(x) is not np.ndarray:
+        x = array(xp, x)
+    return x if x.dtype.kind == "b" else numeric(xp, x) != 0

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from .._arguments import array, cast, integers, writable
+from .._arguments import array, cast, integers, numeric, writable
 from .._table import implements
 from .elementwise import nonzero
 
@@ -14,9 +14,11 @@ _MODES: Final = ("raise", "wrap", "clip")
 
 def positions_of(xp: Any, name: str, indices: Any, size: int, mode: str) -> Any:
     """Return positions in an axis as an array of integers; those out of bounds are treated by the mode."""
+    x = numeric(xp, indices)
+    if mode == "raise" and x.dtype.kind in "iu" and x.size:
+        return x
     if mode not in _MODES:
         raise ValueError(f"np.{name}: mode must be one of {', '.join(map(repr, _MODES))}, got {mode!r}")
-    x = array(xp, indices)
     if x.dtype.kind == "b" or not x.size:
         x = xp.astype(x, xp.int64)
     if x.dtype.kind not in "iu":
@@ -33,6 +35,8 @@ def _take(xp: Any, a: Any, indices: Any, axis: int | None = None, *, mode: str =
     positions = positions_of(xp, "take", indices, size, mode)
     if not size and positions.size:
         raise IndexError("np.take: positions are out of bounds for an empty axis")
+    if positions.ndim == 1 and axis is not None:
+        return xp.take(x, positions, axis=axis)
     return xp.methods["take"](x, positions, axis)
 
 
@@ -117,7 +121,7 @@ def _putmask(xp: Any, a: Any, mask: Any, values: Any) -> None:
 
 
 def _mask_of(xp: Any, name: str, x: Any, mask: Any) -> Any:
-    where = nonzero(xp, mask)
+    where = array(xp, nonzero(xp, mask))
     if where.size != x.size:
         raise ValueError(f"np.{name}: the mask must have as many elements as the array, {x.size}, got {where.size}")
     return xp.reshape(where, x.shape)

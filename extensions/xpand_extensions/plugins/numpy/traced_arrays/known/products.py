@@ -8,27 +8,30 @@ import numpy as np
 from xpand_extensions import linalg
 from xpand_extensions.tracing._core import TracedArray
 
-from .._arguments import all_axes, array, array_list, cast, common, integers, shape_of, written
+from .._arguments import all_axes, array, array_list, cast, common, integers, numeric, shape_of, written
 from .._table import implements
 
 
 def _contract(xp: Any, a: Any, b: Any, axis: int) -> Any:
     """Return the products with the last axis of `a` and an axis of `b`; numbers are factors."""
-    x, y = common(xp, [array(xp, a), array(xp, b)])
+    x, y = common(xp, [numeric(xp, a), numeric(xp, b)])
     if not x.ndim or not y.ndim:
-        return x * y
+        return xp.multiply(x, y)
     return xp.tensordot(x, y, axes=((x.ndim - 1,), (max(y.ndim + axis, 0),)))
 
 
 @implements("dot")
 def _dot(xp: Any, a: Any, b: Any) -> Any:
-    x, y = common(xp, [array(xp, a), array(xp, b)])
+    x, y = numeric(xp, a), numeric(xp, b)
     return xp.matmul(x, y) if x.ndim and 0 < y.ndim < 3 else _contract(xp, x, y, -2)
 
 
 @implements("inner")
 def _inner(xp: Any, a: Any, b: Any) -> Any:
-    return _contract(xp, a, b, -1)
+    x, y = numeric(xp, a), numeric(xp, b)
+    if x.ndim and 0 < y.ndim < 3:
+        return xp.matmul(x, y if y.ndim == 1 else xp.matrix_transpose(y))
+    return _contract(xp, x, y, -1)
 
 
 @implements("vdot")
@@ -39,7 +42,8 @@ def _vdot(xp: Any, a: Any, b: Any) -> Any:
 
 @implements("outer")
 def _outer(xp: Any, a: Any, b: Any) -> Any:
-    return xp.reshape(array(xp, a), (-1, 1)) * xp.reshape(array(xp, b), (1, -1))
+    x, y = array(xp, a), array(xp, b)
+    return xp.reshape(x, (-1, 1)) * (y if y.ndim == 1 else xp.reshape(y, (-1,)))
 
 
 @implements("linalg.outer")
@@ -59,8 +63,8 @@ def _vecdot(xp: Any, x1: Any, x2: Any, *, axis: int = -1) -> Any:
 
 @implements("tensordot")
 def _tensordot(xp: Any, a: Any, b: Any, axes: Any = 2) -> Any:
-    x, y = common(xp, [array(xp, a), array(xp, b)])
-    if np.ndim(axes) == 0 and not isinstance(axes, (tuple, list)):
+    x, y = common(xp, [numeric(xp, a), numeric(xp, b)])
+    if type(axes) is int or (not isinstance(axes, (tuple, list)) and np.ndim(axes) == 0):
         return xp.tensordot(x, y, axes=integers(axes))
     first, second = axes
     return xp.tensordot(x, y, axes=(all_axes(x, shape_of(first)), all_axes(y, shape_of(second))))
@@ -196,6 +200,8 @@ def _writable_diagonal(x: Any, **params: Any) -> Any:
 
 def _with_equal_sizes(xp: Any, subscripts: str, arrays: list[Any]) -> list[Any]:
     """Extend axes of size 1 to the size of the other axes of their label, as NumPy does."""
+    if not any(1 in x.shape for x in arrays):
+        return arrays
     terms = [_axes(term, x.ndim) for term, x in zip(subscripts.partition("->")[0].split(","), arrays)]
     sizes: dict[Any, int] = {}
     for labels, x in zip(terms, arrays):

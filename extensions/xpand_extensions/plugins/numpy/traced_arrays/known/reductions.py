@@ -8,14 +8,14 @@ from xpand import check
 from xpand_extensions.statistics import nanargmax, nanargmin, nanmax, nanmin, ptp
 from xpand_extensions.tracing._reductions import METHODS
 
-from .._arguments import array, dtype_of, integers
+from .._arguments import array, dtype_of, integers, is_real
 from .._table import Implementation, implements
 
 
-def _skipping(xp: Any, a: Any, where: Any, skips_nan: bool) -> tuple[Any, Any]:
+def _skipping_nan(xp: Any, a: Any, where: Any) -> tuple[Any, Any]:
     """Return the array, and the mask of the elements to reduce: those that are not NaN."""
     a = array(xp, a)
-    if not skips_nan or not xp.is_floating(a.dtype):
+    if not xp.is_floating(a.dtype):
         return a, where
     proper = ~xp.isnan(a)
     return a, proper if where is True else proper & array(xp, where)
@@ -33,7 +33,9 @@ def _sum_or_product(name: str, skips_nan: bool) -> Implementation:
         initial: Any = None,
         where: Any = True,
     ) -> Any:
-        a, where = _skipping(xp, a, where, skips_nan)
+        if where is True and initial is None and dtype is None and not skips_nan and is_real(xp, a):
+            return getattr(xp, name)(a, axis=integers(axis), keepdims=keepdims)
+        a, where = _skipping_nan(xp, a, where) if skips_nan else (array(xp, a), where)
         return method(a, integers(axis), dtype=dtype_of(dtype), keepdims=keepdims, initial=initial, where=where)
 
     return reduce
@@ -43,6 +45,8 @@ def _any_or_all(name: str) -> Implementation:
     method = METHODS[name]
 
     def reduce(xp: Any, a: Any, axis: Any = None, keepdims: bool = False, *, where: Any = True) -> Any:
+        if where is True and type(a) is xp.array_type:
+            return getattr(xp, name)(a, axis=integers(axis), keepdims=keepdims)
         return method(array(xp, a), integers(axis), keepdims=keepdims, where=where)
 
     return reduce
@@ -54,6 +58,8 @@ def _extreme(name: str) -> Implementation:
     def reduce(
         xp: Any, a: Any, axis: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
     ) -> Any:
+        if where is True and initial is None and is_real(xp, a):
+            return getattr(xp, name)(a, axis=integers(axis), keepdims=keepdims)
         return method(array(xp, a), integers(axis), keepdims=keepdims, initial=initial, where=where)
 
     return reduce
@@ -68,18 +74,22 @@ def _extreme_without_nan(name: str) -> Implementation:
         a = array(xp, a)
         if initial is None and where is True and xp.is_floating(a.dtype):
             return without_nan(a, axis=integers(axis), keepdims=keepdims)
-        a, where = _skipping(xp, a, where, initial is not None)
+        a, where = _skipping_nan(xp, a, where) if initial is not None else (a, where)
         return method(a, integers(axis), keepdims=keepdims, initial=initial, where=where)
 
     return reduce
 
 
 def _mean(skips_nan: bool) -> Implementation:
+    method = METHODS["mean"]
+
     def reduce(
         xp: Any, a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False, *, where: Any = True
     ) -> Any:
-        a, where = _skipping(xp, a, where, skips_nan)
-        return METHODS["mean"](a, integers(axis), dtype=dtype_of(dtype), keepdims=keepdims, where=where)
+        if where is True and dtype is None and not skips_nan and is_real(xp, a):
+            return xp.mean(a, axis=integers(axis), keepdims=keepdims)
+        a, where = _skipping_nan(xp, a, where) if skips_nan else (array(xp, a), where)
+        return method(a, integers(axis), dtype=dtype_of(dtype), keepdims=keepdims, where=where)
 
     return reduce
 
@@ -99,7 +109,7 @@ def _variance(name: str, skips_nan: bool) -> Implementation:
         mean: Any = None,
         correction: Any = None,
     ) -> Any:
-        a, where = _skipping(xp, a, where, skips_nan)
+        a, where = _skipping_nan(xp, a, where) if skips_nan else (array(xp, a), where)
         options = {"dtype": dtype_of(dtype), "ddof": ddof, "keepdims": keepdims, "mean": mean, "correction": correction}
         result = method(a, integers(axis), where=where, **options)
         if not skips_nan or where is True:
@@ -147,6 +157,8 @@ def _position(name: str) -> Implementation:
     method = METHODS[name]
 
     def reduce(xp: Any, a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        if is_real(xp, a):
+            return getattr(xp, name)(a, axis=integers(axis), keepdims=keepdims)
         return method(array(xp, a), integers(axis), keepdims=keepdims)
 
     return reduce

@@ -27,7 +27,7 @@ _with_axes_swapped: Final = method("swapaxes")
 
 def reversed_axes(xp: Any, x: Any) -> Any:
     """Return the transpose: all axes in reverse."""
-    return xp.permute_dims(x, tuple(range(x.ndim))[::-1])
+    return xp.permute_dims(x, tuple(range(x.ndim - 1, -1, -1)))
 
 
 def is_column_major(name: str, x: Any, order: str) -> bool:
@@ -49,6 +49,8 @@ def is_column_major(name: str, x: Any, order: str) -> bool:
 @implements("reshape")
 def _reshape(xp: Any, a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     x, shape = array(xp, a), shape_of(shape)
+    if order == "C":
+        return xp.reshape(x, shape, copy=copy)
     if is_column_major("reshape", x, order):
         return reversed_axes(xp, xp.reshape(reversed_axes(xp, x), shape[::-1], copy=copy))
     return xp.reshape(x, shape, copy=copy)
@@ -158,6 +160,8 @@ def _roll(xp: Any, a: Any, shift: Any, axis: Any = None) -> Any:
     x = array(xp, a)
     if getattr(shift, "is_traced", False):
         return _roll_by_traced(xp, x, shift, axis)
+    if type(shift) is int and type(axis) is int:
+        return xp.roll(x, shift, axis=axis)
     shift = constant("np.roll", "shift", shift)
     if axis is None:
         return xp.roll(x, sum(shape_of(shift)))

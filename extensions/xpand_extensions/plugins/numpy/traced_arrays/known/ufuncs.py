@@ -43,6 +43,10 @@ OPERATIONS: Final[dict[np.ufunc, str]] = {
 """Universal functions that are functions of the standard for all of NumPy's data types."""
 
 
+OPERATIONS_OF_FLOATS: Final[dict[np.ufunc, str]] = {np.fabs: "abs", np.rint: "round"}
+"""Universal functions that are functions of the standard for real floating-point numbers."""
+
+
 def _standard(name: str) -> Implementation:
     return lambda xp, *args: getattr(xp, name)(*args)
 
@@ -129,7 +133,6 @@ _OTHERS: Final[dict[str, Implementation]] = {
     "degrees": _scaled(180 / math.pi),
     "divmod": lambda xp, x, y: (xp.floor_divide(x, y), xp.remainder(x, y)),
     "exp2": lambda xp, x: exp2(x),
-    "fabs": _standard("abs"),
     "float_power": _standard("pow"),
     "fmax": _ignoring_nan("maximum"),
     "fmin": _ignoring_nan("minimum"),
@@ -144,14 +147,13 @@ _OTHERS: Final[dict[str, Implementation]] = {
     "modf": _modf,
     "rad2deg": _scaled(180 / math.pi),
     "radians": _scaled(math.pi / 180),
-    "rint": _standard("round"),
     "spacing": lambda xp, x: of_integers(np.spacing, 0, xp, x),
     "vecdot": _vecdot,
     "vecmat": _vecmat,
 }
 
 UFUNCS: Final[dict[np.ufunc, Implementation]] = {
-    **{ufunc: _standard(name) for ufunc, name in OPERATIONS.items()},
+    **{ufunc: _standard(name) for ufunc, name in (OPERATIONS | OPERATIONS_OF_FLOATS).items()},
     **{getattr(np, name): function for name, function in _OTHERS.items()},
 }
 """For each universal function, a function of the traced namespace and of arrays in NumPy's data types for the call."""
