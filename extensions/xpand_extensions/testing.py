@@ -83,7 +83,7 @@ class ArrayLibrary:
         wanted = getattr(xp, dtype or str(source.dtype))
         if dtype is None and source.dtype.kind in _DEFAULTS:
             wanted = xp.__array_namespace_info__().default_dtypes()[_DEFAULTS[source.dtype.kind]]
-        x = xp.asarray(source, dtype=wanted, device=self.device)
+        x: Any = xp.asarray(source, dtype=wanted, device=self.device)
         if self.name == "numpy":
             x.flags.writeable = False
         return x
@@ -155,7 +155,8 @@ def libraries(
 
 def _further_devices(name: str) -> list[Device]:
     if name == "array_api_strict":
-        return [namespace(name).Device("device1")]
+        strict: Any = namespace(name)
+        return [strict.Device("device1")]
     return [devices(name, "gpu")[0].device] if name in ("torch", "jax") and device_count(name, "gpu") else []
 
 

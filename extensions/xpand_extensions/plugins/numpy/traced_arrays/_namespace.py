@@ -27,11 +27,13 @@ class Namespace(TracedNamespace):
     advice = ADVICE
     holder_of_objects = np.ndarray
     _own_name: str
+    where: Callable[..., Any]
 
     def __init__(self, base: Any) -> None:
         """Build every function of the standard over NumPy's namespace `base`."""
         super().__init__(base)
-        self.where = _with_positions(self.where, self.nonzero)
+        standard: Any = self.where
+        self.where = _with_positions(standard, self.nonzero)
 
     @property
     def __name__(self) -> str:

@@ -20,7 +20,7 @@ class Special:
         self._namespace = namespace
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        own = _FUNCTIONS.get(name)
+        own: Callable[..., Any] | None = _FUNCTIONS.get(name)
         if own is not None:
             return partial(own, self._namespace)
         if name.startswith("_"):
@@ -45,7 +45,7 @@ def _zeta(xp: Any, x: Any, q: Any = None) -> Any:
     return zeta(x, q)
 
 
-_FUNCTIONS: Final = {"polygamma": _polygamma, "zeta": _zeta}
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {"polygamma": _polygamma, "zeta": _zeta}
 """Functions of SciPy that are no universal functions."""
 
 
