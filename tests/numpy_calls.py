@@ -130,7 +130,7 @@ def _evaluated(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     namespace = traced_namespace(xpand.namespace("numpy"))
 
     def evaluate(x: Any) -> Any:
-        return trees.map(lambda y: y._value if isinstance(y, namespace.array) else y, function(namespace.wrap(x)))
+        return trees.map(lambda y: y._value if isinstance(y, namespace.array_type) else y, function(namespace.wrap(x)))
 
     return evaluate
 
