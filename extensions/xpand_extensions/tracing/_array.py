@@ -18,7 +18,12 @@ _VALUES: Final = (
     "values are concrete outside the transformation: return the array; inside, `float(stop_gradient(x))` works where "
     "only derivatives are traced, and `pure_callback` passes values to a function elsewhere"
 )
+_CHUNKS: Final = (
+    "a traced array has no chunks; write NumPy's functions in place of Dask's, such as `np.cumsum(x)` in place of "
+    "`da.cumsum(x)`"
+)
 _INSTEAD: Final = {
+    **dict.fromkeys(("_meta", "chunks", "compute", "map_blocks", "numblocks", "persist", "rechunk"), _CHUNKS),
     "numpy": _VALUES,
     "item": _VALUES,
     "tolist": f"`list(x)` has traced elements; {_VALUES}",
@@ -210,10 +215,10 @@ class _Methods(TracedArray):
         if name in namespace.attributes:
             return namespace.attributes[name](self)
         known = "with `xp = xpand.array_namespace(x, …)`, called with all arrays of the expression"
-        if name.startswith("_"):  # a library's function looks for its own protocol
-            fix = f"where a function of a library was given it, write that of the standard {known}"
-        elif name in _INSTEAD:
+        if name in _INSTEAD:
             fix = _INSTEAD[name]
+        elif name.startswith("_"):  # a library's function looks for its own protocol
+            fix = f"where a function of a library was given it, write that of the standard {known}"
         elif hasattr(self._namespace, name):
             fix = f"write `xp.{name}(x)` {known}"
         else:

@@ -10,6 +10,7 @@ import numpy as np
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._arguments import written
+from ._library import other_library
 from ._table import ENTRIES, NO_VALUE, Entry, find, full_name
 
 LAYOUT: Final = frozenset(
@@ -21,14 +22,20 @@ LAYOUT: Final = frozenset(
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Apply a function of NumPy to arguments of which some are traced arrays."""
     entry = entry_of(func)
+    xp = self._namespace
+    own = xp.own_class
     for cls in types:
-        if not issubclass(cls, TracedArray) and cls is not np.ndarray:
+        if not issubclass(cls, TracedArray) and cls is not own:
+            if cls is np.ndarray:
+                if xp.takes_numpy:
+                    continue
+                raise other_library(full_name(func), xp)
             if issubclass(cls, np.ndarray):
                 raise subclass_error(full_name(func), cls)
             return NotImplemented
     if entry is None:
         raise unsupported(func)
-    return apply_entry(self._namespace, entry, *args, **kwargs)
+    return apply_entry(xp, entry, *args, **kwargs)
 
 
 def entry_of(func: Any) -> Entry | None:

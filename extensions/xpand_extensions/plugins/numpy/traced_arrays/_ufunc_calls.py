@@ -141,7 +141,7 @@ def _described(x: Any) -> Any:
         return _PYTHON.get(dtype.kind, dtype) if x._trace.is_number(x) else dtype
     if type(x) in (int, float, complex):
         return type(x)
-    return np.asarray(x).dtype
+    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
 
 
 def convert(xp: Any, x: Any, dtype: Any) -> Any:
