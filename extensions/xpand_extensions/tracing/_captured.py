@@ -11,11 +11,13 @@ from xpand.extend import LibraryArray as Array
 from .._captures import captured_and_global, converted, with_own_cells
 from .._transforms import replaced
 from ._batching import batched_all
-from ._core import uses_outer
+from ._bodies import closed
+from ._core import Op, TracedArray, aval_of, uses_outer
 from ._custom import called
 from ._fit import zeros
 from ._forward import jvp
 from ._reverse import linearize
+from ._staging import Staging
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -37,6 +39,19 @@ def called_with_captured(
         whole = WithCaptured(namespace, name, function, rules, len(arrays), outer)
         function, rules, arrays = whole.run, whole.rules, (*arrays, *outer)
     return called(namespace, name, function, arrays, rules)
+
+
+def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Stage the function as a graph, with its rules."""
+    body, constants = closed(
+        trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
+    )
+    if constants:
+        raise uses_outer(op.name)
+    run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
+    # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
+    rules = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
+    return trace.equation(op, [trace.atom(x) for x in args], {**params, **rules, "run": run}, tuple(body.avals))
 
 
 class WithCaptured:
