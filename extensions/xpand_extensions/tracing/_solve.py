@@ -97,6 +97,8 @@ def _check(trace: Trace, op: Op, arrays: Sequence[Any], given: Sequence[Any], *,
 
 def implicit_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     equation, constants = _staged(trace.namespace, params["equation"], list(map(aval_of, args)))
+    if any(x._trace.level > trace.level for x in constants if isinstance(x, TracedArray)):
+        return tuple(_solve(trace.namespace, equation, (*args, *constants)))  # differentiate or map it
     inputs = [trace.atom(x) for x in (*args, *constants)]
     return trace.equation(op, inputs, {"equation": equation}, tuple(equation.results))
 

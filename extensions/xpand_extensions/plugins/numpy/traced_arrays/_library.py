@@ -1,4 +1,4 @@
-"""What the tables of NumPy's functions need to know about a library whose arrays take part in NumPy's protocols."""
+"""Namespaces of the libraries whose traced arrays take part in NumPy's protocols, and errors for their arrays."""
 
 from typing import Any, ClassVar
 
@@ -32,7 +32,7 @@ class ProtocolNamespace(TracedNamespace):
 
 
 def other_library(name: str, namespace: ProtocolNamespace) -> TypeError:
-    """Make the error for NumPy's own arrays beside traced arrays of a library that does not take them."""
+    """Make the error for NumPy's own arrays together with traced arrays of a library that does not take them."""
     library = library_name(namespace.base)
     return TypeError(
         f"np.{name}: arrays of two libraries, traced arrays of {library} and NumPy's own arrays; convert these with "
