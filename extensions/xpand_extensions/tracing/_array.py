@@ -19,10 +19,14 @@ _VALUES: Final = (
     "only derivatives are traced, and `pure_callback` passes values to a function elsewhere"
 )
 _CHUNKS: Final = (
-    "a traced array has no chunks; write NumPy's functions in place of Dask's, such as `np.cumsum(x)` in place of "
+    "it is not divided into chunks; write NumPy's functions in place of Dask's, such as `np.cumsum(x)` in place of "
     "`da.cumsum(x)`"
 )
+_LAYOUT: Final = "its elements have no places in memory; use it as an array in row-major order"
 _INSTEAD: Final = {
+    **dict.fromkeys(("base", "byteswap", "ctypes", "data", "flags", "getfield", "setflags", "strides"), _LAYOUT),
+    **dict.fromkeys(("dump", "dumps", "tobytes", "tofile"), _VALUES),
+    "flat": "write `xp.reshape(x, (-1,))`",
     **dict.fromkeys(("_meta", "chunks", "compute", "map_blocks", "numblocks", "persist", "rechunk"), _CHUNKS),
     "numpy": _VALUES,
     "item": _VALUES,
@@ -30,7 +34,7 @@ _INSTEAD: Final = {
     "detach": "write `stop_gradient(x)`",
     "flatten": "write `xp.reshape(x, (-1,))`",
     "ravel": "write `xp.reshape(x, (-1,))`",
-    "view": "write `xp.reshape(x, shape)`",
+    "view": "write `xp.reshape(x, shape)`; masked arrays can't hold traced values: write `np.where(mask, x, 0.0)`",
     "transpose": "write `xp.permute_dims(x, axes)`, or `x.mT` for the last two axes",
     "clone": "write `xp.asarray(x, copy=True)`",
     "copy": "write `xp.asarray(x, copy=True)`",

@@ -13,6 +13,7 @@ from ._comparisons import elementwise
 from ._functions import array_function
 from ._library import ProtocolNamespace as ProtocolNamespace
 from ._namespace import Namespace as Namespace, array_namespace_of
+from ._scalars import METHODS
 from ._ufuncs import array_ufunc, fast_operations
 
 
@@ -24,7 +25,7 @@ def class_of(namespace: Any, base: type[TracedArray], methods: dict[str, Any]) -
         "__eq__": elementwise(methods["__eq__"], unequal=False),
         "__ne__": elementwise(methods["__ne__"], unequal=True),
     }
-    return with_protocols(base, methods | own)
+    return with_protocols(base, methods | METHODS | own)
 
 
 def with_protocols(base: type[TracedArray], methods: dict[str, Any]) -> type[TracedArray]:

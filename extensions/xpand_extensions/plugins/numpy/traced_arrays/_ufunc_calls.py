@@ -53,7 +53,12 @@ def _unsupported(ufunc: np.ufunc) -> TracedError:
     """Make the error for a universal function without an implementation."""
     name = name_of(ufunc)
     reason = UFUNC_REASONS.get(name) if getattr(np, name, None) is ufunc else None
-    if reason is None:
+    if reason is None and name.endswith("(vectorized)"):
+        reason = (
+            "np.frompyfunc calls a function of Python's numbers; write it with functions of arrays, or call "
+            "`xpand.vmap(f)(x)`"
+        )
+    elif reason is None:
         reason = (
             "this universal function has no derivative and no rule; register a function for it with "
             "`xpand_extensions.extend.register_ufunc`"
