@@ -196,7 +196,7 @@ def _repeat(xp: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
         return xp.repeat(x, int(repeats), axis=axis)
     if xp.own_class is not np.ndarray and not contains_traced(repeats):
         # Dask and CuPy take one number only.
-        positions = np.repeat(np.arange(x.shape[axis]), np.asarray(repeats))
+        positions: Any = np.repeat(np.arange(x.shape[axis]), np.asarray(repeats))
         return xp.take(x, array(xp, positions), axis=axis)
     return xp.repeat(x, array(xp, repeats), axis=axis)
 
