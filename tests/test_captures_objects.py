@@ -11,7 +11,7 @@ import pytest
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, custom_root, custom_vjp, grad, jvp
-from xpand_extensions.control_flow import fori_loop
+from xpand_extensions.control_flow import fori_loop, scan
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import custom_vmap, vmap
 
@@ -234,6 +234,22 @@ def test_hidden_arrays_of_the_level_of_an_argument(library: Library, holder: str
     w, x = library.asarray(W), library.asarray(X)
     with pytest.raises(TypeError, match=f"{name}: a function uses an array that is differentiated or mapped over"):
         jit(grad(lambda x: total(times(w, x), x)))(x)
+
+
+@pytest.mark.parametrize("library", [library for library in TRACED if not library.lazy], ids=str)
+@pytest.mark.parametrize("holder", HIDDEN)
+@pytest.mark.parametrize("name", RULES)
+def test_rules_in_loops(library: Library, holder: str, name: str) -> None:
+    """A rule that is called after its step was staged can't read arrays in objects that are not searched."""
+    w, x = library.asarray(W), library.asarray(X)
+
+    def loop(w: Any, x: Any) -> Any:
+        step = lambda c, _: (RULES[name](HIDDEN[holder](w), c), None)
+        return NAMESPACE(w, x).sum(scan(step, x, None, length=17)[0])
+
+    np.testing.assert_allclose(library.to_numpy(jit(loop)(w, x)), np.sum(W**17 * X), rtol=1e-9)
+    with pytest.raises(TypeError, match="a function uses an array that is differentiated or mapped over"):
+        jit(grad(loop, argnums=1))(w, x)
 
 
 def test_copies_share_other_attributes() -> None:
