@@ -1,13 +1,19 @@
 """Tests that `test_plugins_cupy` runs in a separate process, in which NumPy replaces CuPy."""
 
+from typing import Any
+
 import cupy
 import numpy as np
 import pytest
 import scipy.sparse
 
+import xpand
 from xpand_extensions import devices
 from xpand_extensions.plugins.cupy import scatter, sparse as cupy_sparse
 from xpand_extensions.plugins.cupy.sparse import _native as native
+from xpand_extensions.tracing import traced_namespace
+from xpand_extensions.tracing._forward import jvp
+from xpand_extensions.tracing._reverse import linearize
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -131,3 +137,43 @@ def test_sparse_matrices_of_cupy(format: str) -> None:
         back = cupy_sparse.to_native(container, format=target)
         assert back.format == (target or format)
         np.testing.assert_array_equal(back.toarray(), dense)
+
+
+CALLS = [
+    "np.sin(x) * y",
+    "np.sum(x, axis=0)",
+    "np.maximum(x, y)",
+    "np.where(x > 1, x, y)",
+    "np.concatenate([x, y])",
+    "np.linalg.norm(x)",
+    "np.linalg.eigh(x + x.T)[0]",
+    "np.einsum('ij,ij->i', x, y)",
+    "np.take(x, [0, 2], axis=1)",
+    "np.take_along_axis(x, y.argsort(axis=1), 1)",
+    "np.repeat(x, 2, axis=0)",
+    "np.diag(x)",
+    "np.median(x, axis=0)",
+    "np.interp(x, [0.0, 1.0, 3.0], [1.0, 4.0, 2.0])",
+    "np.stack([x[0, 0], 1.0])",
+    "np.add.accumulate(x)",
+    "np.linspace(x[0, 0], x[0, 1], 4)",
+]
+
+
+@pytest.mark.parametrize("text", CALLS)
+def test_functions_of_numpy(text: str) -> None:
+    """Check NumPy's functions of traced arrays over CuPy against NumPy."""
+    x = np.asarray([[0.31, 1.22, 0.73], [2.14, 1.45, 0.96], [0.52, 0.27, 1.81]])
+    y = np.asarray([[0.5, 1.1, 2.0], [1.5, 0.7, 0.3], [0.2, 0.9, 1.0]])
+    namespace: Any = traced_namespace(xpand.namespace("cupy"))
+    reference, function = (eval(f"lambda x: {text}", {"np": np, "y": each}) for each in (y, namespace.wrap(y)))
+    result = function(namespace.wrap(x))
+    assert result._namespace is namespace
+    np.testing.assert_allclose(result._value, reference(x), rtol=1e-12)
+    (value,), (tangent,), _ = jvp(namespace, lambda x: ((function(x),), ()), [x], [y])
+    np.testing.assert_allclose(value, reference(x), rtol=1e-12)
+    step = 1e-6
+    np.testing.assert_allclose(tangent, (reference(x + step * y) - reference(x - step * y)) / (2 * step), atol=1e-7)
+    (value,), _, linear = linearize(namespace, "vjp", lambda x: ((function(x),), ()), [x])
+    (gradient,) = linear.pull(namespace.base.ones_like(value))
+    np.testing.assert_allclose(np.vdot(gradient, y), np.sum(tangent), rtol=1e-9, atol=1e-9)

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import pytest
 
+from tests import silent_expressions as further
 from tests.central import differences_of
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
@@ -507,7 +508,10 @@ OTHERS: Final = (
     ),
 )
 
-EXPRESSIONS: Final = (*PYTHON, *OPERATORS, *WRITES, *NUMPY, *SCIPY, *OTHERS)
+EXPRESSIONS: Final = (
+    *(*PYTHON, *OPERATORS, *WRITES, *NUMPY, *SCIPY, *OTHERS),
+    *(*further.PYTHON, *further.METHODS, *further.NUMPY),
+)
 
 RESULTS: Final = Path(__file__).with_name("numpy_silent.json")
 RIGHT: Final[dict[str, list[str]]] = json.loads(RESULTS.read_text())
@@ -523,14 +527,28 @@ def _written(v: Any, statements: str) -> Any:
     return np.sum(scope["b"] * T)  # different weights
 
 
+def _unpacked(v: Any) -> Any:
+    first, second, *others = v
+    return first * second + others[0]
+
+
+def _shuffled(v: Any) -> Any:
+    w = v * 1
+    np.random.default_rng(0).shuffle(w)
+    return w[0]
+
+
 def _scope() -> dict[str, Any]:
     names = (
         "array",
         "bisect",
+        "cmath",
+        "collections",
         "copy",
         "decimal",
         "fractions",
         "functools",
+        "heapq",
         "io",
         "itertools",
         "json",
@@ -549,6 +567,8 @@ def _scope() -> dict[str, Any]:
     scope |= {
         "objects": np.array([1.0] * 6, dtype=object),
         "texts": np.array(["a"] * 6),
+        "unpacked": _unpacked,
+        "shuffled": _shuffled,
         "reversed_sum": lambda v: sum(reversed(v)),
     }
     scope["datetimes"] = np.array(["2000-01-01"] * 6, dtype="datetime64[D]")
@@ -620,7 +640,7 @@ def test_the_lists_name_expressions() -> None:
     assert RIGHT.keys() == {"grad", "jit", "vmap"}
     for names in (*RIGHT.values(), WRONG):
         assert set(names) <= set(EXPRESSIONS)
-    assert len(set(EXPRESSIONS)) == len(EXPRESSIONS) >= 350
+    assert len(set(EXPRESSIONS)) == len(EXPRESSIONS) >= 600
 
 
 if __name__ == "__main__":

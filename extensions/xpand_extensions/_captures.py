@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import partial
+from inspect import ismemberdescriptor as is_slot
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
@@ -148,7 +149,7 @@ class _Copies:
             else:
                 for name, value in _attributes(old):
                     if self.of(value) is not value:
-                        object.__setattr__(new, name, self.of(value))
+                        _set(new, name, self.of(value))
 
     def _unfilled_copy(self, x: Any) -> Any:
         inlined = _inlined(x)
@@ -168,7 +169,9 @@ class _Copies:
         elif (leaves := _parts(x)) is not None:
             return trees.unflatten(trees.structure(x), list(map(self.of, leaves)))
         else:
-            new = copy(x)
+            new = _copy_of_object(x)
+            if new is x:
+                return x
         self.unfilled.append((x, new))
         return new
 
@@ -176,6 +179,23 @@ class _Copies:
         if any(id(value) in self.holders or id(value) in self.arrays for value in _contents(cell)):
             return self.made.setdefault(id(cell), CellType())
         return cell
+
+
+def _copy_of_object(x: Any) -> Any:
+    """Copy an object without its own methods for copies and attributes; return the object if this is impossible.
+
+    The copy shares the values of all attributes. A method `__copy__` may share less, or refuse.
+    """
+    try:
+        new = object.__new__(type(x))
+    except TypeError:  # a subclass of a class in C
+        try:
+            return copy(x)
+        except Exception:  # any error of a user's method: the array is found when the function is staged
+            return x
+    for name, value in _attributes(x):
+        _set(new, name, value)
+    return new
 
 
 def with_own_cells(function: Any) -> Any:
@@ -264,13 +284,26 @@ def _parts(x: Any) -> list[Any] | None:
     return None if len(leaves) == 1 and leaves[0] is x else leaves
 
 
-def _attributes(x: Any) -> list[tuple[str, Any]]:
-    found = list(getattr(x, "__dict__", {}).items())
+def _attributes(x: Any) -> list[tuple[Any, Any]]:
+    """List the attributes of an object: names in its dictionary, and the slots of its classes that have a value."""
+    found: list[tuple[Any, Any]] = list(getattr(x, "__dict__", {}).items())
     for kind in type(x).__mro__:
-        names = kind.__dict__.get("__slots__", ())
-        names = (names,) if isinstance(names, str) else names
-        found += [(name, getattr(x, name)) for name in names if hasattr(x, name)]
+        if "__slots__" in kind.__dict__:
+            for slot in kind.__dict__.values():
+                if is_slot(slot):
+                    try:
+                        found.append((slot, slot.__get__(x)))
+                    except AttributeError:  # without a value
+                        continue
     return found
+
+
+def _set(x: Any, attribute: Any, value: Any) -> None:
+    """Set an attribute, also of an object that is frozen."""
+    if isinstance(attribute, str):
+        x.__dict__[attribute] = value
+    else:
+        attribute.__set__(x, value)
 
 
 def _contents(cell: CellType) -> tuple[Any, ...]:

@@ -18,14 +18,23 @@ _VALUES: Final = (
     "values are concrete outside the transformation: return the array; inside, `float(stop_gradient(x))` works where "
     "only derivatives are traced, and `pure_callback` passes values to a function elsewhere"
 )
+_CHUNKS: Final = (
+    "it is not divided into chunks; write NumPy's functions in place of Dask's, such as `np.cumsum(x)` in place of "
+    "`da.cumsum(x)`"
+)
+_LAYOUT: Final = "its elements have no places in memory; use it as an array in row-major order"
 _INSTEAD: Final = {
+    **dict.fromkeys(("base", "byteswap", "ctypes", "data", "flags", "getfield", "setflags", "strides"), _LAYOUT),
+    **dict.fromkeys(("dump", "dumps", "tobytes", "tofile"), _VALUES),
+    "flat": "write `xp.reshape(x, (-1,))`",
+    **dict.fromkeys(("_meta", "chunks", "compute", "map_blocks", "numblocks", "persist", "rechunk"), _CHUNKS),
     "numpy": _VALUES,
     "item": _VALUES,
     "tolist": f"`list(x)` has traced elements; {_VALUES}",
     "detach": "write `stop_gradient(x)`",
     "flatten": "write `xp.reshape(x, (-1,))`",
     "ravel": "write `xp.reshape(x, (-1,))`",
-    "view": "write `xp.reshape(x, shape)`",
+    "view": "write `xp.reshape(x, shape)`; masked arrays can't hold traced values: write `np.where(mask, x, 0.0)`",
     "transpose": "write `xp.permute_dims(x, axes)`, or `x.mT` for the last two axes",
     "clone": "write `xp.asarray(x, copy=True)`",
     "copy": "write `xp.asarray(x, copy=True)`",
@@ -210,10 +219,10 @@ class _Methods(TracedArray):
         if name in namespace.attributes:
             return namespace.attributes[name](self)
         known = "with `xp = xpand.array_namespace(x, …)`, called with all arrays of the expression"
-        if name.startswith("_"):  # a library's function looks for its own protocol
-            fix = f"where a function of a library was given it, write that of the standard {known}"
-        elif name in _INSTEAD:
+        if name in _INSTEAD:
             fix = _INSTEAD[name]
+        elif name.startswith("_"):  # a library's function looks for its own protocol
+            fix = f"where a function of a library was given it, write that of the standard {known}"
         elif hasattr(self._namespace, name):
             fix = f"write `xp.{name}(x)` {known}"
         else:

@@ -12,7 +12,7 @@ from .._transforms import replaced
 from ._backend import LIBRARY, Backend
 from ._batching import batched, spread_out
 from ._compile import compiled
-from ._core import TracedArray, aval_of, bare
+from ._core import TracedArray, aval_of, bare, uses_outer
 from ._fit import zeros
 from ._flow import chosen
 from ._forward import jvp
@@ -315,7 +315,8 @@ def native(body: Body, name: str) -> Callable[..., Any]:
 def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) -> Body:
     """Make the body of a function that captures no traced arrays."""
     body, outer = closed(namespace, "loop", function, avals)
-    assert not outer, "what a body is made of brings no arrays of its own"
+    if outer:  # a rule reads them in an object that is not searched
+        raise uses_outer("a custom rule in a loop, a branch or `checkpoint`")
     return body
 
 

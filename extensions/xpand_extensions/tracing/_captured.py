@@ -11,11 +11,13 @@ from xpand.extend import LibraryArray as Array
 from .._captures import captured_and_global, converted, with_own_cells
 from .._transforms import replaced
 from ._batching import batched_all
-from ._core import uses_outer
+from ._bodies import Body, closed
+from ._core import LeakedArrayError, Op, TracedArray, aval_of, bare, uses_outer
 from ._custom import called
 from ._fit import zeros
 from ._forward import jvp
 from ._reverse import linearize
+from ._staging import Staging
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -34,29 +36,66 @@ def called_with_captured(
     if shared:
         raise uses_outer(name)
     if outer:
-        whole = WithCaptured(namespace, name, function, rules, len(arrays), outer)
+        own = {key: converted(rule, outer) for key, rule in _with_own_variables(rules).items()}
+        whole = WithCaptured(namespace, name, converted(with_own_cells(function), outer), own, len(arrays))
         function, rules, arrays = whole.run, whole.rules, (*arrays, *outer)
     return called(namespace, name, function, arrays, rules)
+
+
+def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Stage the function as a graph, with its rules."""
+    body, constants = closed(
+        trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
+    )
+    rules = {name: rule for name, rule in params.items() if name != "run"}
+    if constants:
+        return _call_with_constants(trace.namespace, op.name, body, rules, args, constants)
+    run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
+    # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
+    own = {name: with_own_cells(rule) if name in ("rule", "forward") else rule for name, rule in rules.items()}
+    return trace.equation(op, [trace.atom(x) for x in args], {"run": run, **own}, tuple(body.avals))
+
+
+def _call_with_constants(
+    namespace: Any, name: str, body: Body, rules: dict[str, Any], args: Sequence[Any], constants: Sequence[Any]
+) -> Arrays:
+    """Call a function that captures traced arrays in objects that are not searched: staging has found them."""
+    count = len(args)
+    run = lambda *x: tuple(map(namespace.wrap, body.run(*x[count:], *x[:count])))
+    own = {key: _without_last(name, rule, len(constants)) for key, rule in _with_own_variables(rules).items()}
+    whole = WithCaptured(namespace, name, run, own, count)
+    return tuple(map(bare, called(namespace, name, whole.run, (*args, *constants), whole.rules)))
+
+
+def _without_last(name: str, rule: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Omit the last arguments of a rule: it reads captured arrays in its own objects, while these can be used."""
+
+    def of_first(*args: Any) -> Any:
+        try:
+            return rule(*args[: len(args) - count])
+        except LeakedArrayError as error:
+            raise uses_outer(name) from error
+
+    return of_first
+
+
+def _with_own_variables(rules: dict[str, Any]) -> dict[str, Any]:
+    """Keep the variables of rules as they are now, since they may change before the rules are called.
+
+    Those of backward rules stay: a forward rule may set them.
+    """
+    return {name: rule if name == "backward" else with_own_cells(rule) for name, rule in rules.items()}
 
 
 class WithCaptured:
     """A function and its rules, which take captured arrays after their arguments."""
 
     def __init__(
-        self,
-        namespace: Any,
-        name: str,
-        function: Callable[..., Arrays],
-        rules: dict[str, Any],
-        count: int,
-        outer: Sequence[Array],
+        self, namespace: Any, name: str, function: Callable[..., Arrays], own: dict[str, Any], count: int
     ) -> None:
-        """Take the number of arguments and the captured arrays."""
+        """Take the function and its own rules, which take all arrays, and the number of its arguments."""
         self.namespace, self.name, self.count = namespace, name, count
-        self.function = converted(with_own_cells(function), outer)
-        # The variables of the functions may change before they are called, except those of backward rules.
-        own = {key: rule if key == "backward" else with_own_cells(rule) for key, rule in rules.items()}
-        self.own = {key: converted(rule, outer) for key, rule in own.items()}
+        self.function, self.own = function, own
 
     @property
     def rules(self) -> dict[str, Any]:

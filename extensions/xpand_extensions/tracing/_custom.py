@@ -5,7 +5,7 @@ from typing import Any, TypeAlias
 
 from xpand.extend import LibraryArray as Array
 
-from .._captures import captured, with_own_cells
+from .._captures import captured
 from .._dtypes import plain_sum
 from ._batching import Batching, batched_all
 from ._bodies import Body, closed
@@ -13,7 +13,7 @@ from ._core import Op, Trace, TracedArray, aval_of, bare, bind, is_traced, snaps
 from ._flow import chosen, pulled_back
 from ._forward import Forward
 from ._reverse import Linearize, opaque
-from ._staging import Staging, avals_of
+from ._staging import avals_of
 from ._tape import Tape
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -39,19 +39,6 @@ def called(
 
 def _run(*args: Array, run: Callable[..., Arrays], **params: Any) -> Arrays:
     return tuple(map(bare, run(*args)))
-
-
-def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Stage the function as a graph, with its rules."""
-    body, constants = closed(
-        trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
-    )
-    if constants:
-        raise uses_outer(op.name)
-    run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
-    # `forward` may be called later, when the graph is differentiated. The graph doesn't change until then.
-    rules = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
-    return trace.equation(op, [trace.atom(x) for x in args], {**params, **rules, "run": run}, tuple(body.avals))
 
 
 def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rules: Any) -> Any:

@@ -12,7 +12,7 @@ from xpand.extend import Array
 from ..autodiff._implicit import Arrays, Calculus, Function, LinearSystem, Root
 from ._batching import Batching, batched_all
 from ._bodies import closed
-from ._core import Op, Trace, TracedArray, aval_of, bare, bind
+from ._core import Op, Trace, TracedArray, aval_of, bare, bind, is_traced
 from ._fit import zeros
 from ._forward import Forward, jvp
 from ._reverse import Linearize, opaque, transposed
@@ -97,6 +97,8 @@ def _check(trace: Trace, op: Op, arrays: Sequence[Any], given: Sequence[Any], *,
 
 def implicit_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     equation, constants = _staged(trace.namespace, params["equation"], list(map(aval_of, args)))
+    if any(is_traced(x) and x._trace.level > trace.level for x in constants):
+        return tuple(_solve(trace.namespace, equation, (*args, *constants)))  # differentiate or map it
     inputs = [trace.atom(x) for x in (*args, *constants)]
     return trace.equation(op, inputs, {"equation": equation}, tuple(equation.results))
 

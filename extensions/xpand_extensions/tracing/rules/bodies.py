@@ -124,7 +124,7 @@ OVERRIDES: Final[dict[str, Any]] = {
     **{
         name: {
             "affine": late("_affine", "custom_affine"),
-            "stage": late("_custom", "custom_stage"),
+            "stage": late("_captured", "custom_stage"),
             "tape": late("_custom", "custom_tape"),
             **_late("_custom", name, *_INTERPRETED),
         }

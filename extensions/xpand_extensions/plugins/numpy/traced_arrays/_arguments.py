@@ -12,27 +12,34 @@ from xpand_extensions.tracing._array import concrete
 from xpand_extensions.tracing._core import TracedArray, TracedError
 from xpand_extensions.tracing._reductions import written as write
 
+from ._library import check_shares_memory
+
 KINDS: Final = "biufc"
 """The kinds of data types that traced arrays combine with: booleans and numbers."""
 
 
 def contains_traced(x: Any) -> bool:
     """Return whether an argument is a traced array, or a list or tuple that contains one."""
-    return isinstance(x, TracedArray) or (isinstance(x, (list, tuple)) and any(map(contains_traced, x)))
+    return _contains(x, TracedArray)
+
+
+def _contains(x: Any, classes: Any) -> bool:
+    return isinstance(x, classes) or (isinstance(x, (list, tuple)) and any(_contains(part, classes) for part in x))
 
 
 def array(xp: Any, x: Any) -> Any:
     """Return a traced array of an array, a number, or a nested sequence that may contain traced arrays."""
     if isinstance(x, TracedArray):
         return x
-    if isinstance(x, (list, tuple)) and contains_traced(x):
+    own = xp.own_class
+    if isinstance(x, (list, tuple)) and _contains(x, TracedArray if own is np.ndarray else (TracedArray, own)):
         return _stack(xp, x)
-    values = np.asarray(x)
+    values = x if type(x) is own else np.asarray(x)
     if values.dtype.kind not in KINDS:
         raise TypeError(
             f"traced arrays combine with arrays of numbers and booleans, got {describe(x)} of data type {values.dtype}"
         )
-    return xp.wrap(values)
+    return xp.wrap(values if isinstance(values, own) else xp.base.asarray(values))
 
 
 def _stack(xp: Any, parts: Sequence[Any]) -> Any:
@@ -120,11 +127,13 @@ def values_of(name: str, x: Any, instead: str) -> Any:
         TracedError: The values are abstract.
     """
     if not is_concrete(x):
-        raise TracedError(
-            f"np.{name}: the size of its result depends on values, which `{x._trace.what}` does not know while it "
-            f"traces; {instead}"
-        )
-    return concrete(x, f"np.{name}")
+        value = x
+        while isinstance(value, TracedArray):
+            value = value._value
+        is_lazy = isinstance(value, x._namespace.own_class) and not is_concrete(value)
+        reason = "are lazy until they are computed" if is_lazy else f"`{x._trace.what}` does not know while it traces"
+        raise TracedError(f"np.{name}: the size of its result depends on values, which {reason}; {instead}")
+    return np.asarray(concrete(x, f"np.{name}"))
 
 
 def integers(x: Any) -> Any:
@@ -144,7 +153,9 @@ def constant(function: str, name: str, x: Any) -> Any:
     """
     if isinstance(x, (list, tuple)):
         return [constant(function, name, part) for part in x]
-    return concrete(x, f"{function}: {name} determines the size of the result") if isinstance(x, TracedArray) else x
+    if isinstance(x, TracedArray):
+        x = concrete(x, f"{function}: {name} determines the size of the result")
+    return np.asarray(x) if hasattr(x, "__array__") else x
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
@@ -171,6 +182,7 @@ def written(out: Any, result: Any, name: str) -> Any:
         (out,) = out
     if not isinstance(out, TracedArray):
         raise holds_no_traced(f"np.{name}(…, out=…)")
+    check_shares_memory(f"{name}(…, out=…)", out)
     return write(f"np.{name}", out, result)
 
 
@@ -190,4 +202,5 @@ def writable(name: str, x: Any) -> Any:
     """
     if not isinstance(x, TracedArray):
         raise holds_no_traced(f"np.{name}")
+    check_shares_memory(name, x)
     return x

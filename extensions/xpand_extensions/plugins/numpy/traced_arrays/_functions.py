@@ -8,6 +8,7 @@ import numpy as np
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._arguments import written
+from ._library import other_library
 from ._table import ENTRIES, NO_VALUE, Entry, find, full_name
 
 LAYOUT: Final = frozenset(
@@ -20,16 +21,20 @@ _ARRAY: Final = np.ndarray
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Apply a function of NumPy to arguments of which some are traced arrays."""
-    own = type(self)
+    xp = self._namespace
+    own_class, traced = xp.own_class, type(self)
     for cls in types:
-        if cls is not own and cls is not _ARRAY and not issubclass(cls, TracedArray):
+        if cls is not traced and cls is not own_class and not issubclass(cls, TracedArray):
+            if cls is _ARRAY:
+                if xp.takes_numpy:
+                    continue
+                raise other_library(full_name(func), xp)
             if issubclass(cls, _ARRAY):
                 raise subclass_error(full_name(func), cls)
             return NotImplemented
     entry = ENTRIES.get(func) or entry_of(func)
     if entry is None:
         raise unsupported(func)
-    xp = self._namespace
     if len(args) > entry.direct:
         return apply_entry(xp, entry, args, kwargs)
     # Most calls have arguments that the implementation takes unchanged.

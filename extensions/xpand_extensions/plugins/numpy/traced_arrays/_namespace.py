@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 
 from xpand_extensions.tracing._functions import FUNCTIONS, parsed
-from xpand_extensions.tracing._namespace import TracedNamespace
 
 from ._advice import ADVICE
 from ._compat import numpy_name, numpy_namespace, replace_numpy
 from ._functions import apply_entry, entry_of
+from ._library import ProtocolNamespace
 from ._special import Special
 from ._table import NO_VALUE, Entry, find
 
 
-class Namespace(TracedNamespace):
+class Namespace(ProtocolNamespace):
     """The namespace of traced arrays over NumPy. Code written for NumPy finds NumPy's names in it.
 
     In `array_namespace` of array-api-compat, it has the name of NumPy's namespace and equals it (`_compat.py`).
@@ -26,6 +26,7 @@ class Namespace(TracedNamespace):
 
     advice = ADVICE
     holder_of_objects = np.ndarray
+    own_class = np.ndarray
     _own_name: str
     where: Callable[..., Any]
 

@@ -54,7 +54,12 @@ def _unsupported(ufunc: np.ufunc) -> TracedError:
     """Make the error for a universal function without an implementation."""
     name = name_of(ufunc)
     reason = UFUNC_REASONS.get(name) if getattr(np, name, None) is ufunc else None
-    if reason is None:
+    if reason is None and name.endswith("(vectorized)"):
+        reason = (
+            "np.frompyfunc calls a function of Python's numbers; write it with functions of arrays, or call "
+            "`xpand.vmap(f)(x)`"
+        )
+    elif reason is None:
         reason = (
             "this universal function has no derivative and no rule; register a function for it with "
             "`xpand_extensions.extend.register_ufunc`"
@@ -159,7 +164,7 @@ def _described(x: Any) -> Any:
         return _PYTHON.get(dtype.kind, dtype) if x._trace.is_number(x) else dtype
     if type(x) in (int, float, complex):
         return type(x)
-    return x.dtype if type(x) is np.ndarray else np.asarray(x).dtype
+    return x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
 
 
 def convert(xp: Any, x: Any, dtype: Any) -> Any:

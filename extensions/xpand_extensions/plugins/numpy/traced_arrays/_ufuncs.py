@@ -9,6 +9,7 @@ from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError,
 
 from ._arguments import KINDS, is_real
 from ._functions import subclass_error
+from ._library import other_library
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
 from ._ufunc_calls import call, call_plainly, fit, implementation, name_of, operands
 from ._ufunc_methods import METHODS
@@ -67,11 +68,14 @@ def _are_operands(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any])
     for x in (*inputs, *kwargs.get("out", ())):
         if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
             raise subclass_error(name_of(ufunc), type(x))
-        if hasattr(x, "__array_ufunc__") and not isinstance(x, (TracedArray, np.ndarray, np.generic)):
+        if hasattr(x, "__array_ufunc__") and not isinstance(x, (TracedArray, xp.own_class, np.ndarray, np.generic)):
             return False
     for x in inputs:
-        if isinstance(x, (TracedArray, np.ndarray, np.generic)):
+        if isinstance(x, (TracedArray, xp.own_class)):
             xp.check(x)
+        elif isinstance(x, np.ndarray) and not xp.takes_numpy:
+            raise other_library(name_of(ufunc), xp)
+        if isinstance(x, (TracedArray, xp.own_class, np.ndarray, np.generic)):
             _check_kind(ufunc, x)
     return True
 

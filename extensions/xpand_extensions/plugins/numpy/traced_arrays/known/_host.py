@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand import array_namespace
+from xpand import array_namespace, library_name
 from xpand_extensions.autodiff import SymbolicZero, custom_jvp, stop_gradient
 from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.tracing._core import TracedError
@@ -38,7 +38,10 @@ def _called(function: Callable[..., Any], dtypes: Any, *arrays: Any) -> Any:
 
 
 def _arrays(result: Any) -> Any:
-    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
+    """Return arrays in place of NumPy's scalars."""
+    if isinstance(result, tuple):
+        return tuple(map(_arrays, result))
+    return np.asarray(result) if isinstance(result, np.generic) else result
 
 
 def host_function(ufunc: np.ufunc, name: str, derivatives: Sequence[Derivative | None]) -> Callable[..., Any]:
@@ -75,8 +78,17 @@ def host_function(ufunc: np.ufunc, name: str, derivatives: Sequence[Derivative |
         parts = [array_namespace(y).zeros_like(y) if t is None else _like(t, y) for t, y in zip(total, outs)]
         return out, parts[0] if ufunc.nout == 1 else tuple(parts)
 
+    def call(xp: Any, *arrays: Any) -> Any:
+        if not xp.takes_numpy:
+            raise TracedError(
+                f"scipy.special.{name}: SciPy computes it on NumPy's arrays, and arrays of {library_name(xp.base)} are "
+                "on another device; use a function of `xpand_extensions.special`, or register a function with "
+                "`xpand_extensions.extend.register_ufunc`"
+            )
+        return function(*arrays)
+
     function.defjvp(rule, symbolic_zeros=True)
-    return lambda xp, *arrays: function(*arrays)
+    return call
 
 
 def _like(tangent: Any, out: Any) -> Any:

@@ -83,10 +83,10 @@ def _values_where(xp: Any, x: Any, condition: Any, function: Any, args: Any, kw:
     positions = np.flatnonzero(mask)
     if not len(positions):
         return xp.zeros_like(x)
-    selected = xp.take(xp.reshape(x, (-1,)), xp.wrap(positions))
+    selected = xp.take(xp.reshape(x, (-1,)), array(xp, positions))
     values = xp.broadcast_to(array(xp, function(selected, *args, **kw)), (len(positions),))
     numbers = np.maximum(np.cumsum(mask.reshape(-1)) - 1, 0)
-    return xp.reshape(xp.take(values, xp.wrap(numbers)), tuple(x.shape))
+    return xp.reshape(xp.take(values, array(xp, numbers)), tuple(x.shape))
 
 
 @implements("select")

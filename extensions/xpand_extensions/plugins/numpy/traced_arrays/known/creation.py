@@ -74,14 +74,14 @@ def _tri(xp: Any, N: Any, M: Any = None, k: Any = 0, dtype: Any = float) -> Any:
 
 @implements("fromfunction")
 def _fromfunction(xp: Any, function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    return function(*map(xp.wrap, np.indices(shape, dtype=dtype)), **kwargs)
+    return function(*[array(xp, x) for x in np.indices(shape, dtype=dtype)], **kwargs)
 
 
 # Functions that read arrays, which are constants
 
 
 def _read(name: str) -> Implementation:
-    return with_signature(name, lambda xp, **options: xp.wrap(find(name)(**options)))
+    return with_signature(name, lambda xp, **options: array(xp, find(name)(**options)))
 
 
 for _name in ("genfromtxt", "loadtxt"):
@@ -90,22 +90,22 @@ for _name in ("genfromtxt", "loadtxt"):
 
 @implements("frombuffer")
 def _frombuffer(xp: Any, buffer: Any, dtype: Any = None, count: int = -1, offset: int = 0) -> Any:
-    return xp.wrap(np.frombuffer(buffer, dtype_of(dtype or float), count, offset))
+    return array(xp, np.frombuffer(buffer, dtype_of(dtype or float), count, offset))
 
 
 @implements("fromfile")
 def _fromfile(xp: Any, file: Any, dtype: Any = None, count: int = -1, sep: str = "", offset: int = 0) -> Any:
-    return xp.wrap(np.fromfile(file, dtype_of(dtype or float), count, sep, offset))
+    return array(xp, np.fromfile(file, dtype_of(dtype or float), count, sep, offset))
 
 
 @implements("fromiter")
 def _fromiter(xp: Any, iter: Any, dtype: Any, count: int = -1) -> Any:
-    return xp.wrap(np.fromiter(iter, dtype_of(dtype), count))
+    return array(xp, np.fromiter(iter, dtype_of(dtype), count))
 
 
 @implements("fromstring")
 def _fromstring(xp: Any, string: Any, dtype: Any = float, count: int = -1, *, sep: Any) -> Any:
-    return xp.wrap(np.fromstring(string, dtype_of(dtype), count, sep=sep))
+    return array(xp, np.fromstring(string, dtype_of(dtype), count, sep=sep))
 
 
 # Between limits
@@ -126,7 +126,7 @@ def _linspace(
     start, stop = _limits(xp, start, stop)
     intervals = num - 1 if endpoint else num
     fractions = np.arange(num, dtype=np.real(np.ones(1, start.dtype)).dtype) / max(intervals, 1)
-    fractions = xp.wrap(np.reshape(fractions, (num,) + (1,) * start.ndim))
+    fractions = array(xp, np.reshape(fractions, (num,) + (1,) * start.ndim))
     # The last number is exactly `stop`.
     result = xp.moveaxis(start * (1 - fractions) + stop * fractions, 0, integers(axis))
     if dtype is not None:

@@ -5,6 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from xpand_extensions.tracing._methods import METHODS
+
 from .._arguments import array, cast, integers, numeric, writable
 from .._table import implements
 from .elementwise import nonzero
@@ -37,7 +39,7 @@ def _take(xp: Any, a: Any, indices: Any, axis: int | None = None, *, mode: str =
         raise IndexError("np.take: positions are out of bounds for an empty axis")
     if positions.ndim == 1 and axis is not None:
         return xp.take(x, positions, axis=axis)
-    return xp.methods["take"](x, positions, axis)
+    return METHODS["take"](x, positions, axis)
 
 
 @implements("take_along_axis")
@@ -46,7 +48,14 @@ def _take_along_axis(xp: Any, arr: Any, indices: Any, axis: int | None = -1) -> 
     if axis is None:
         x, axis = xp.reshape(x, (-1,)), 0
     key = _key_along(xp, "take_along_axis", x, positions, axis)
-    return x[key]
+    return x[key] if xp.own_class is np.ndarray else _take_rows(xp, x, positions, axis)
+
+
+def _take_rows(xp: Any, x: Any, positions: Any, axis: int) -> Any:
+    """Return the elements at positions along an axis, for libraries without indices of several axes."""
+    shape = np.broadcast_shapes(*[(*a.shape[:axis], 1, *a.shape[axis:][1:]) for a in (x, positions)])
+    x, positions = (xp.broadcast_to(a, (*shape[:axis], a.shape[axis], *shape[axis:][1:])) for a in (x, positions))
+    return xp.take_along_axis(x, positions, axis=axis)
 
 
 def _key_along(xp: Any, name: str, x: Any, positions: Any, axis: int) -> tuple[Any, ...]:
@@ -60,7 +69,7 @@ def _key_along(xp: Any, name: str, x: Any, positions: Any, axis: int) -> tuple[A
         )
     return tuple(
         [
-            positions if i == axis else np.arange(size).reshape([-1 if j == i else 1 for j in range(x.ndim)])
+            positions if i == axis else xp.reshape(xp.arange(size), [-1 if j == i else 1 for j in range(x.ndim)])
             for i, size in enumerate(x.shape)
         ]
     )
@@ -159,7 +168,7 @@ def _fill_diagonal(xp: Any, a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError(f"np.fill_diagonal: all sizes of an array of more than two axes must be equal, got {shape}")
     step = sum(math.prod(shape[i + 1 :]) for i in range(len(shape)))
     end = None if wrap or len(shape) > 2 else shape[1] * shape[1]
-    positions = np.arange(a.size)[:end:step]
+    positions = xp.arange(a.size)[:end:step]
     values = _cast(xp, "fill_diagonal", val, a.dtype)
     if positions.size:
         _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size, dtype=xp.int64)))

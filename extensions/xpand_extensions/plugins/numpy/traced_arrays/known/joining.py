@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand_extensions import padding, statistics
+from xpand_extensions.tracing._methods import METHODS
 
 from .._arguments import array, array_list, cast, common, constant, floating, integers
 from .._table import NO_VALUE, implements
@@ -384,7 +385,7 @@ def _diagflat(xp: Any, v: Any, k: int = 0) -> Any:
 
 @implements("diagonal")
 def _diagonal(xp: Any, a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    return xp.methods["diagonal"](at_least("diagonal", array(xp, a), 2), integers(offset), axis1, axis2)
+    return METHODS["diagonal"](at_least("diagonal", array(xp, a), 2), integers(offset), axis1, axis2)
 
 
 @implements("trace")

@@ -9,7 +9,7 @@ import numpy as np
 from xpand_extensions import linalg
 from xpand_extensions.tracing._core import bind
 
-from .._arguments import all_axes, array, common, floating, integers
+from .._arguments import all_axes, array, common, floating, integers, operand
 from .._table import NO_VALUE, implements
 
 _ONE: Final = np.ones((1, 1))
@@ -73,7 +73,7 @@ def hermitian(xp: Any, x: Any, upper: bool) -> Any:
     real = x
     if xp.is_complex(x.dtype):
         other, real = xp.conj(other), xp.astype(xp.real(x), x.dtype)
-    return xp.where(np.eye(x.shape[-1], dtype=bool), real, part + other)
+    return xp.where(xp.eye(x.shape[-1], dtype=xp.bool), real, part + other)
 
 
 def _is_upper(UPLO: str) -> bool:
@@ -91,7 +91,7 @@ def _cholesky(xp: Any, a: Any, *, upper: bool = False) -> Any:
 def _eigh(xp: Any, a: Any, UPLO: str = "L") -> Any:
     upper = _is_upper(UPLO)
     x = hermitian(xp, floating(xp, a), upper)
-    if not upper:
+    if not upper or xp.own_class is not np.ndarray:
         return _CLASSES["eigh"](*xp.linalg.eigh(x))
     lower = xp.operations["linalg.eigh"]
     rules = {name: getattr(lower, name) for name in ("batching", "derivative", "result", "shape")}
@@ -177,7 +177,7 @@ def _pinv(xp: Any, a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: 
         raise ValueError("`rtol` and `rcond` can't be both set.")
     if rcond is None:
         rcond = 1e-15 if rtol is NO_VALUE else _tolerance(xp, x) if rtol is None else rtol
-    return xp.linalg.pinv(_one_triangle(xp, x) if hermitian else x, rtol=rcond)
+    return xp.linalg.pinv(_one_triangle(xp, x) if hermitian else x, rtol=operand(xp, rcond))
 
 
 def _one_triangle(xp: Any, x: Any) -> Any:
@@ -278,7 +278,7 @@ def _cond(xp: Any, x: Any, p: Any = None) -> Any:
         values = xp.linalg.svdvals(x)
         ends = (values[..., -1], values[..., 0]) if p == -2 else (values[..., 0], values[..., -1])
         return _quotient(xp, *ends, has_nan)
-    one = np.eye(x.shape[-1], dtype=x.dtype)
+    one = xp.eye(x.shape[-1], dtype=x.dtype)
     matrices = xp.where(has_nan[..., None, None], one, x)
     is_singular = xp.linalg.slogdet(matrices)[0] == 0
     inverse = xp.linalg.inv(xp.where(is_singular[..., None, None], one, matrices))

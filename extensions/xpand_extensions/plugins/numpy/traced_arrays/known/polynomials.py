@@ -4,6 +4,7 @@ NumPy removes leading zeros of some arguments and results. That depends on value
 `jit` and `vmap`, keep their leading zeros, which do not change the polynomial.
 """
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -37,9 +38,23 @@ def _equals_zero(values: Any) -> Any:
     return values == 0
 
 
+def _keeps_class(implementation: Implementation) -> Implementation:
+    """Let a function return polynomials for polynomials, as NumPy's does."""
+
+    @wraps(implementation)
+    def compute(xp: Any, *args: Any, **kwargs: Any) -> Any:
+        result = implementation(xp, *args, **kwargs)
+        if not any(isinstance(x, np.poly1d) for x in (*args, *kwargs.values())):
+            return result
+        return tuple(map(np.poly1d, result)) if isinstance(result, tuple) else np.poly1d(result)
+
+    return compute
+
+
 def _of_two(name: str) -> Implementation:
     function = getattr(polynomial, name)
 
+    @_keeps_class
     def compute(xp: Any, a1: Any, a2: Any) -> Any:
         return function(*common(xp, [_coefficients(xp, a1), _coefficients(xp, a2)]))
 
@@ -51,12 +66,14 @@ implements("polysub")(_of_two("polysub"))
 
 
 @implements("polymul")
+@_keeps_class
 def _polymul(xp: Any, a1: Any, a2: Any) -> Any:
     factors = [_without_leading(_coefficients(xp, x), _equals_zero) for x in (a1, a2)]
     return polynomial.polymul(*common(xp, factors))
 
 
 @implements("polydiv")
+@_keeps_class
 def _polydiv(xp: Any, u: Any, v: Any) -> Any:
     dividend, divisor = common(xp, [floating(xp, _coefficients(xp, x)) for x in (u, v)])
     if dividend.shape[0] < divisor.shape[0]:
@@ -89,6 +106,8 @@ def _polyint(xp: Any, p: Any, m: Any = 1, k: Any = None) -> Any:
 
 @implements("polyval")
 def _polyval(xp: Any, p: Any, x: Any) -> Any:
+    if isinstance(x, np.poly1d):
+        raise TypeError("np.polyval: x must be numbers where coefficients are traced, got a polynomial; write `p(x)`")
     p, x = common(xp, [array(xp, p), array(xp, x)])
     # NumPy's coefficients of several polynomials are along the first axis.
     return polynomial.polyval(p, x) if p.ndim == 1 else _horner(xp, p, x)

@@ -5,9 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from xpand_extensions.tracing._methods import METHODS
 from xpand_extensions.windows import sliding_window_view
 
-from .._arguments import all_axes, array, constant, integers, shape_of
+from .._arguments import all_axes, array, constant, contains_traced, integers, shape_of
 from .._table import implements
 
 
@@ -15,7 +16,7 @@ def method(name: str) -> Any:
     """Return a method of traced arrays as a function of the namespace, of any array, and of the method's arguments."""
 
     def call(xp: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-        return xp.methods[name](array(xp, x), *args, **kwargs)
+        return METHODS[name](array(xp, x), *args, **kwargs)
 
     return call
 
@@ -191,10 +192,17 @@ def _tile(xp: Any, A: Any, reps: Any) -> Any:
 
 @implements("repeat")
 def _repeat(xp: Any, a: Any, repeats: Any, axis: int | None = None) -> Any:
-    x, counts = array(xp, a), repeats if isinstance(repeats, int) else array(xp, repeats)
+    x = array(xp, a)
     if axis is None:
         x, axis = xp.reshape(x, (-1,)), 0
-    return xp.repeat(x, counts, axis=integers(axis))
+    axis = integers(axis)
+    if isinstance(repeats, (int, np.integer)):
+        return xp.repeat(x, int(repeats), axis=axis)
+    if xp.own_class is not np.ndarray and not contains_traced(repeats):
+        # Dask and CuPy take one number only.
+        positions: Any = np.repeat(np.arange(x.shape[axis]), np.asarray(repeats))
+        return xp.take(x, array(xp, positions), axis=axis)
+    return xp.repeat(x, array(xp, repeats), axis=axis)
 
 
 @implements("resize")

@@ -81,7 +81,7 @@ def _flatnonzero(xp: Any, a: Any) -> Any:
 
 @implements("argwhere")
 def _argwhere(xp: Any, a: Any) -> Any:
-    return xp.wrap(np.argwhere(values_of("argwhere", array(xp, a), _SELECTION)))
+    return array(xp, np.argwhere(values_of("argwhere", array(xp, a), _SELECTION)))
 
 
 @implements("extract")
@@ -101,7 +101,7 @@ def _positions(xp: Any, name: str, x: Any) -> Any:
     """Return the positions of the nonzero elements of an array with one axis."""
     if x.ndim != 1:
         raise ValueError(f"np.{name}: the condition must have one axis, got {x.ndim}")
-    return xp.wrap(np.flatnonzero(values_of(name, x, _SELECTION)))
+    return array(xp, np.flatnonzero(values_of(name, x, _SELECTION)))
 
 
 @implements("trim_zeros")
@@ -138,9 +138,9 @@ def _unique(
     find: Any = np.unique
     values = values_of("unique", ar, _FIXED_SIZE)
     _, index, *others = find(values, True, return_inverse, return_counts, axis, equal_nan=equal_nan)
-    index = xp.wrap(index)
+    index = array(xp, index)
     values = xp.take(flat(ar) if axis is None else ar, index, axis=0 if axis is None else axis)
-    results = (values, *([index] if return_index else []), *map(xp.wrap, others))
+    results = (values, *([index] if return_index else []), *[array(xp, x) for x in others])
     return results if len(results) > 1 else values
 
 
