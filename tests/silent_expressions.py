@@ -24,7 +24,7 @@ PYTHON: Final = (
     *("[float(a) for a in np.nditer(v)][0]", "sum(a * b for a, b in np.nditer([v, t]))"),
     *("list(np.ndenumerate(v))[0][1]", "sum(v[i] for i in np.ndindex(v.shape))"),
     *("len(list(np.ndindex(v.shape))) * v[0]", "sum(a * b for a, b in np.broadcast(v, t))"),
-    *("[v[0] for _ in [np.errstate(all='raise').__enter__()]][0]", "sum(v.flat)", "masked[v > 1].sum() * v[0]"),
+    *("sum(v.flat)", "masked[v > 1].sum() * v[0]"),
     *("(v @ np.matrix(np.eye(6))).sum()", "(v[0] * np.polynomial.Polynomial([1.0, 2.0]))(0.3)"),
     *("v[np.s_[1:3]].sum()", "v[np.ix_([0, 2])].sum()", "memoryview(v).nbytes * v[0]"),
     *("int.from_bytes(v, 'little')", "operator.itemgetter(0)(v)", "operator.mul(v[0], 2)"),

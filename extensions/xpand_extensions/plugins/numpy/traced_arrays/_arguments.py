@@ -71,8 +71,8 @@ def is_real(xp: Any, x: Any) -> bool:
 
 
 def numeric(xp: Any, x: Any) -> Any:
-    """Return an array for functions of the traced namespace: they also take NumPy's own arrays, unchanged."""
-    if isinstance(x, TracedArray) or (type(x) is np.ndarray and x.dtype.kind in KINDS):
+    """Return an array for functions of the traced namespace: they also take the library's own arrays."""
+    if isinstance(x, TracedArray) or (type(x) is xp.own_class and x.dtype.kind in KINDS):
         return x
     return array(xp, x)
 

@@ -113,9 +113,9 @@ def _of_one_dtype(xp: Any, x: Any, y: Any) -> Sequence[Any]:
     dtype_x, dtype_y = getattr(x, "dtype", None), getattr(y, "dtype", None)
     if dtype_x is dtype_y is not None or type(y) is float:
         if dtype_x is not None and dtype_x.kind in ("f" if dtype_y is None else KINDS):
-            return x, y
+            return numeric(xp, x), y if type(y) is float else numeric(xp, y)
     elif type(x) is float and dtype_y is not None and dtype_y.kind == "f":
-        return x, y
+        return x, numeric(xp, y)
     values = [operand(xp, x), operand(xp, y)]
     if not any(hasattr(value, "dtype") for value in values):
         return common(xp, [array(xp, value) for value in values])
