@@ -124,3 +124,61 @@ def test_values_and_forward_mode(function: Callable[[Any], Any]) -> None:
 def test_second_derivatives() -> None:
     for function in (overwritten, copied):
         np.testing.assert_allclose(hessian(function)(at()), [[0.0, 0.0, 2.0], [0.0, 0.0, 0.0], [2.0, 0.0, 0.0]])
+
+
+OPERATORS = ("+=", "-=", "*=", "/=", "**=", "//=", "%=")
+HOLDERS = ("a = b", "a = b[:1]", "a = b.view(-1)", "a = b.detach()", "a = [b]", "a = {'b': b}")
+
+
+def with_operator(operator: str, before: str = "pass") -> Callable[[Any], Any]:
+    """Make a function that writes a traced tensor into one that is not traced."""
+    scope: dict[str, Any] = {"torch": torch}
+    exec(
+        "def f(x):\n    b = torch.full((3,), 2.0, dtype=torch.float64)\n"
+        f"    {before}\n    b {operator} x + 0.3\n    return (b * b).sum()\n",
+        scope,
+    )
+    function: Callable[[Any], Any] = scope["f"]
+    return function
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operators_make_new_arrays_of_tensors_with_one_name(operator: str) -> None:
+    function = with_operator(operator)
+    np.testing.assert_allclose(grad(function)(at()), differences(function), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("transform", [*GRADIENTS, "vmap", "jit"])
+@pytest.mark.parametrize("before", HOLDERS)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_operators_on_tensors_with_other_names_are_errors(operator: str, before: str, transform: str) -> None:
+    """The other name would keep the old elements, without a derivative."""
+    function = with_operator(operator, before)
+    transformed = {**GRADIENTS, "vmap": lambda f: lambda x: vmap(f)(x[None]), "jit": jit}[transform](function)
+    with pytest.raises(ValueError, match="its other names and views would keep the old ones; write `b = b \\+ x`"):
+        transformed(at())
+
+
+def test_operators_on_arguments_and_attributes() -> None:
+    def add(b: Any, x: Any) -> Any:
+        b += x
+        return b
+
+    def of_argument(x: Any) -> Any:
+        return (add(torch.zeros(3, dtype=torch.float64), x) ** 2).sum()
+
+    def of_named_argument(x: Any) -> Any:
+        c = torch.zeros(3, dtype=torch.float64)
+        add(c, x)
+        return (c**2).sum() + x.sum()
+
+    def summed(x: Any) -> Any:
+        total = torch.zeros(3, dtype=torch.float64)
+        for i in range(3):
+            total += x * i
+        return (total**2).sum()
+
+    for function in (of_argument, summed):
+        np.testing.assert_allclose(grad(function)(at()), differences(function), rtol=1e-6)
+    with pytest.raises(ValueError, match="other names"):
+        grad(of_named_argument)(at())

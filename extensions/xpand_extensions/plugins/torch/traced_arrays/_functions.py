@@ -1,11 +1,13 @@
 """PyTorch's functions as operations."""
 
 import functools
+import sys
 from typing import Any, Final
 
 import torch
 from torch.utils.checkpoint import CheckpointFunction
 
+from xpand.torch import _private as private
 from xpand_extensions.tracing._core import TracedArray, TracedError, bare, bind
 from xpand_extensions.tracing._views import check_writable, linked, write
 
@@ -101,8 +103,11 @@ def _written_by(method: Any, args: Any, kwargs: Any) -> Any:
     if not args:  # functions of `torch.nn.init` pass their arguments by name
         first = next(iter(kwargs))
         args, kwargs = (kwargs[first],), {key: x for key, x in kwargs.items() if key != first}
+    if not isinstance(args[0], TracedArray):
+        # Python takes a TypeError in `b += x` for an operator that is missing, and tries `b = b + x`.
+        expected = _references_of_one_name(method.__name__ == "pow_")
+        raise _other_names(method) if _references(args) > expected else _not_traced(method.__name__)
     target, name = args[0], method.__name__
-    _check_traced(target, name)
     namespace = type(target)._namespace
     result = NotImplemented
     if name not in _OWN_MEANING:
@@ -133,10 +138,51 @@ def _written_to(out: Any, result: Any, name: str) -> Any:
 
 def _check_traced(target: Any, name: str) -> None:
     if not isinstance(target, TracedArray):
-        raise TracedError(
-            f"torch.{name}: an array that `out=` or a method such as `add_` writes to is not traced, so it can't hold "
-            "traced elements; make it with `torch.zeros_like(x)` of a traced x"
-        )
+        raise _not_traced(name)
+
+
+def _not_traced(name: str) -> TracedError:
+    return TracedError(
+        f"torch.{name}: an array that `out=` or a method such as `add_` writes to is not traced, so it can't hold "
+        "traced elements; make it with `torch.zeros_like(x)` of a traced x"
+    )
+
+
+def _other_names(method: Any) -> ValueError:
+    return ValueError(
+        f"torch.{method.__name__}, or an operator such as `b += x`: the tensor is not traced, so it can't hold traced "
+        "elements, and its other names and views would keep the old ones; write `b = b + x`, or make b with "
+        "`torch.zeros_like(x)` of a traced x"
+    )
+
+
+def _references(args: Any) -> int:
+    """Count the references to the first argument of a call, and the tensors that share its memory."""
+    return sys.getrefcount(args[0]) + private.count_uses(args[0].untyped_storage())
+
+
+@functools.cache
+def _references_of_one_name(is_power: bool) -> int:
+    """Count the references to a tensor that only one name refers to, in an operator that writes to it.
+
+    PyTorch's operator for powers is written in Python, and the others in C.
+    """
+    counts = []
+
+    class Operand:
+        @classmethod
+        def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            counts.append(_references(args))
+
+    def write() -> None:
+        tensor: Any = torch.zeros(1)
+        if is_power:
+            tensor **= Operand()
+        else:
+            tensor += Operand()
+
+    write()
+    return counts[0]
 
 
 def _write(target: Any, value: Any) -> Any:
