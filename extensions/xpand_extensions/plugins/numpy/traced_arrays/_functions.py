@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from xpand_extensions._subclasses import refuse_subclass
 from xpand_extensions.tracing._core import TracedArray, TracedError
 
 from ._arguments import written
@@ -30,7 +31,8 @@ def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> 
                     continue
                 raise other_library(full_name(func), xp)
             if issubclass(cls, _ARRAY):
-                raise subclass_error(full_name(func), cls)
+                refuse_subclass(f"np.{full_name(func)}", cls)
+                continue
             return NotImplemented
     entry = ENTRIES.get(func) or entry_of(func)
     if entry is None:
@@ -102,14 +104,6 @@ def _check_default(entry: Entry, name: str, value: Any) -> None:
     raise TypeError(
         f"np.{entry.name}: traced arrays take no {name}=, got {value!r}; the function takes "
         f"{', '.join(entry.options)} here"
-    )
-
-
-def subclass_error(name: str, cls: type) -> TypeError:
-    """Make the error for arrays of a subclass of NumPy's arrays."""
-    return TypeError(
-        f"np.{name}: traced arrays don't combine with {cls.__name__}, a subclass of NumPy's arrays, whose mask or unit "
-        "would be lost; pass its parts as plain arrays"
     )
 
 

@@ -56,8 +56,8 @@ def _unsupported(ufunc: np.ufunc) -> TracedError:
     reason = UFUNC_REASONS.get(name) if getattr(np, name, None) is ufunc else None
     if reason is None and name.endswith("(vectorized)"):
         reason = (
-            "np.frompyfunc calls a function of Python's numbers; write it with functions of arrays, or call "
-            "`xpand.vmap(f)(x)`"
+            "np.frompyfunc calls a function of Python's numbers; write it with functions of arrays, call "
+            "`xpand.vmap(f)(x)`, or register a function for it with `xpand_extensions.extend.register_ufunc`"
         )
     elif reason is None:
         reason = (

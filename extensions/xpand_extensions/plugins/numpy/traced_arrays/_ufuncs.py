@@ -5,10 +5,10 @@ from typing import Any, Final
 import numpy as np
 
 from xpand.extend import describe
+from xpand_extensions._subclasses import refuse_subclass
 from xpand_extensions.tracing._core import EVALUATION, TracedArray, TracedError, bind
 
 from ._arguments import KINDS, is_real
-from ._functions import subclass_error
 from ._library import other_library
 from ._replacement import invalidate, is_in_place, is_replaceable, not_replaceable
 from ._ufunc_calls import call, call_plainly, fit, implementation, name_of, operands
@@ -67,7 +67,7 @@ def _are_operands(xp: Any, ufunc: np.ufunc, inputs: Any, kwargs: dict[str, Any])
     """
     for x in (*inputs, *kwargs.get("out", ())):
         if isinstance(x, np.ndarray) and type(x) is not np.ndarray:
-            raise subclass_error(name_of(ufunc), type(x))
+            refuse_subclass(f"np.{name_of(ufunc)}", type(x))
         if hasattr(x, "__array_ufunc__") and not isinstance(x, (TracedArray, xp.own_class, np.ndarray, np.generic)):
             return False
     for x in inputs:

@@ -69,7 +69,9 @@ def _key_along(xp: Any, name: str, x: Any, positions: Any, axis: int) -> tuple[A
         )
     return tuple(
         [
-            positions if i == axis else xp.reshape(xp.arange(size), [-1 if j == i else 1 for j in range(x.ndim)])
+            positions
+            if i == axis
+            else xp.reshape(xp.arange(size, dtype=xp.int64), [-1 if j == i else 1 for j in range(x.ndim)])
             for i, size in enumerate(x.shape)
         ]
     )
@@ -168,7 +170,7 @@ def _fill_diagonal(xp: Any, a: Any, val: Any, wrap: bool = False) -> None:
         raise ValueError(f"np.fill_diagonal: all sizes of an array of more than two axes must be equal, got {shape}")
     step = sum(math.prod(shape[i + 1 :]) for i in range(len(shape)))
     end = None if wrap or len(shape) > 2 else shape[1] * shape[1]
-    positions = xp.arange(a.size)[:end:step]
+    positions = xp.arange(a.size, dtype=xp.int64)[:end:step]
     values = _cast(xp, "fill_diagonal", val, a.dtype)
     if positions.size:
         _write_flat(a, positions, _cycle(xp, values, xp.arange(positions.size, dtype=xp.int64)))
