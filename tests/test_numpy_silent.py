@@ -412,7 +412,6 @@ SCIPY: Final = (
     *(
         "sl.circulant(v).sum()",
         "so.minimize(lambda p: float(np.sum((p - 1) ** 2)), v).x.sum()",
-        "so.brentq(lambda s: s - v[0], 0, 5)",
     ),
     *(
         "so.least_squares(lambda p: p - v, np.zeros(6)).x.sum()",
