@@ -146,3 +146,11 @@ def test_errors() -> None:
         jit(lambda x: np.partition(x, [1, 9]))(V)
     with pytest.raises(TypeError, match=r"np.unique: .*which `vmap` does not know .*sorting.unique"):
         vmap(np.unique)(X)
+
+
+@pytest.mark.parametrize("function", [np.sort, np.argsort, np.partition])
+def test_fields_have_no_order(function: Any) -> None:
+    """`order` names fields of records here, and not the layout in memory."""
+    options = {"kth": 1} if function is np.partition else {}
+    with pytest.raises(TypeError, match="traced arrays take no order=, got 'name'"):
+        grad(lambda x: np.sum(function(x, order="name", **options)))(np.asarray([2.0, 1.0, 3.0]))

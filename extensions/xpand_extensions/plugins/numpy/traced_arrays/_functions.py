@@ -96,7 +96,7 @@ def apply_entry(xp: Any, entry: Entry, args: tuple[Any, ...], kwargs: dict[str, 
 
 def _check_default(entry: Entry, name: str, value: Any) -> None:
     """Raise for an option that traced arrays do not have, unless it does not change the result."""
-    if name in LAYOUT or value is None:
+    if value is None or (name in LAYOUT and (name != "order" or value in ("A", "C", "F", "K"))):
         return
     default = entry.defaults.get(name)
     if value is default or (isinstance(value, (bool, int, float, str)) and value == default):
