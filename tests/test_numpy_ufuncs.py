@@ -841,6 +841,18 @@ def test_registration_errors() -> None:
         register_ufunc(np.sin, np.cos)
 
 
+def test_a_function_is_registered_once() -> None:
+    """Compiled programs contain it, so that another one would not reach them."""
+    ufunc, double = np.frompyfunc(lambda x: x * 2.0, 1, 1), lambda x: x * 2.0
+    register_ufunc(ufunc, double)
+    program = jit(lambda x: np.sum(ufunc(x)))
+    assert float(program(X)) == np.sum(X * 2.0)
+    register_ufunc(ufunc, double)
+    with pytest.raises(ValueError, match="has a function already; programs that `jit` compiled contain it"):
+        register_ufunc(ufunc, lambda x: x * 5.0)
+    assert float(program(X)) == np.sum(X * 2.0)
+
+
 def test_dates() -> None:
     with pytest.raises(TypeError):
         jit(np.isnat)(X)

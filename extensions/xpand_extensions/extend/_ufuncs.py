@@ -16,14 +16,14 @@ def register_ufunc(ufunc: Any, function: Callable[..., Any], /) -> None:
 
     Args:
         ufunc: A `numpy.ufunc` of another package, such as one made by `numpy.frompyfunc`, by numba's `vectorize`, or
-            one of `scipy.special` without a derivative. A new function replaces the one registered before.
+            one of `scipy.special` without a derivative.
         function: Takes the operands as traced arrays, and returns an array, or a tuple of arrays for several outputs.
             It may use the functions of their namespace, of NumPy and of xpand, such as `custom_jvp` and
             `pure_callback`. For arrays that are not traced, `ufunc` itself is called.
 
     Raises:
         TypeError: `ufunc` is no universal function, or `function` is not callable.
-        ValueError: `ufunc` is one of NumPy's own.
+        ValueError: `ufunc` is one of NumPy's own, or has another function already: compiled programs contain that one.
 
     >>> import numpy as np
     >>> from xpand_extensions.autodiff import grad
@@ -42,4 +42,5 @@ def register_ufunc(ufunc: Any, function: Callable[..., Any], /) -> None:
     name = ufunc.__name__
     if getattr(np, name, None) is ufunc:
         raise ValueError(f"register_ufunc: np.{name} is one of NumPy's own; write another function instead")
-    REGISTERED[ufunc] = function
+    if REGISTERED.setdefault(ufunc, function) is not function:
+        raise ValueError(f"register_ufunc: {name} has a function already; programs that `jit` compiled contain it")
