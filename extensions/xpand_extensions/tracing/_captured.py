@@ -12,7 +12,7 @@ from .._captures import captured_and_global, converted, with_own_cells
 from .._transforms import replaced
 from ._batching import batched_all
 from ._bodies import Body, closed
-from ._core import LeakedArrayError, Op, TracedArray, aval_of, bare, uses_outer
+from ._core import Op, TracedArray, aval_of, bare, uses_outer
 from ._custom import called
 from ._fit import zeros
 from ._forward import jvp
@@ -62,21 +62,14 @@ def _call_with_constants(
     """Call a function that captures traced arrays in objects that are not searched: staging has found them."""
     count = len(args)
     run = lambda *x: tuple(map(namespace.wrap, body.run(*x[count:], *x[:count])))
-    own = {key: _without_last(name, rule, len(constants)) for key, rule in _with_own_variables(rules).items()}
+    own = {key: _without_last(rule, len(constants)) for key, rule in _with_own_variables(rules).items()}
     whole = WithCaptured(namespace, name, run, own, count)
     return tuple(map(bare, called(namespace, name, whole.run, (*args, *constants), whole.rules)))
 
 
-def _without_last(name: str, rule: Callable[..., Any], count: int) -> Callable[..., Any]:
-    """Omit the last arguments of a rule: it reads captured arrays in its own objects, while these can be used."""
-
-    def of_first(*args: Any) -> Any:
-        try:
-            return rule(*args[: len(args) - count])
-        except LeakedArrayError as error:
-            raise uses_outer(name) from error
-
-    return of_first
+def _without_last(rule: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """Omit the last arguments of a rule: it reads captured arrays in its own objects."""
+    return lambda *args: rule(*args[: len(args) - count])
 
 
 def _with_own_variables(rules: dict[str, Any]) -> dict[str, Any]:
