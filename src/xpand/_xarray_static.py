@@ -31,7 +31,7 @@ def is_immutable(attributes: Mapping[Any, Any]) -> bool:
 
 
 def read_only(variable: Any) -> Any:
-    """Return a variable with an array that nobody writes to: structures are stored for later calls."""
+    """Return a variable with a private copy of the array: structures are stored for later calls."""
     data = variable.data
     if not hasattr(data, "flags") or not (data.flags.writeable or data.base is not None):
         return variable
@@ -58,7 +58,7 @@ def frozen(value: Any) -> Hashable:
 
 
 def frozen_variable(variable: Any) -> Hashable:
-    """Return a hashable description of a variable that nobody writes to."""
+    """Return a hashable description of a variable with a private array."""
     return variable.dims, _frozen_array(variable.values), frozen(variable.attrs), frozen(variable.encoding)
 
 
@@ -69,7 +69,7 @@ def _frozen_array(array: Any) -> Hashable:
 
 
 class _Values:
-    """An array that nobody writes to, compared by its bytes: that takes as long as an elementwise operation."""
+    """A private array, compared by its bytes: that takes as long as an elementwise operation."""
 
     __slots__ = ("array",)
 

@@ -88,7 +88,7 @@ def summary(r: Values) -> str:
 
 
 def draw(figure: Figure, r: Values) -> None:
-    """Draw the points with their influence, and the influence beside the change when a point is removed."""
+    """Draw the points with their influence, and compare the influence with the change when a point is removed."""
     left, right = figure.subplots(1, 2, width_ratios=[2, 1])
     size = r["influence"].max()
     left.plot(r["at"], r["curves"][0], "--", color="#9aa3a8", label="all points")

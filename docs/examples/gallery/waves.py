@@ -1,4 +1,4 @@
-"""A NumPy simulation nobody changed.
+"""An unchanged NumPy simulation.
 
 `simulate` solves the wave equation as NumPy programs do: with `np.roll`, `np.zeros_like`, a loop over time and in-place
 additions. It does not know xpand. `vmap` simulates several sources together, `grad` differentiates the misfit between

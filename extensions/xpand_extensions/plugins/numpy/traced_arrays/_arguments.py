@@ -95,7 +95,7 @@ def cast(xp: Any, x: Any, dtype: Any) -> Any:
 
 
 def common_dtype(xp: Any, xs: Sequence[Any]) -> Any:
-    """Return the common data type of arrays and numbers, of which Python's do not determine it."""
+    """Return the common data type of arrays and numbers. Python's numbers adapt to the others."""
     return np.result_type(*(x if type(x) in (bool, int, float, complex) else array(xp, x).dtype for x in xs))
 
 

@@ -21,7 +21,7 @@ _ARRAY: Final = np.ndarray
 
 
 def array_function(self: Any, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
-    """Apply a function of NumPy to arguments of which some are traced arrays."""
+    """Apply a function of NumPy. Some arguments are traced arrays."""
     xp = self._namespace
     own_class, traced = xp.own_class, type(self)
     for cls in types:

@@ -73,7 +73,7 @@ def has_own_types(ufunc: np.ufunc) -> bool:
 
 
 def call_plainly(xp: Any, ufunc: np.ufunc, inputs: Sequence[Any]) -> Any:
-    """Call a universal function on arrays of which some are traced, without options."""
+    """Call a universal function without options. Some operands are traced arrays."""
     inputs = [array(xp, x) if contains_traced(x) else x for x in inputs]
     arrays, dtypes = operands(xp, ufunc, inputs, None, "same_kind", (None,) * ufunc.nout)
     result = implementation(ufunc)(xp, *arrays)
@@ -100,7 +100,7 @@ def call(
     keepdims: bool = False,
     **layout: Any,
 ) -> Any:
-    """Call a universal function on arrays of which some are traced."""
+    """Call a universal function with NumPy's options. Some operands are traced arrays."""
     for option in layout:
         if option not in ("order", "subok"):
             raise TypeError(f"np.{name_of(ufunc)}: there is no option {option}")

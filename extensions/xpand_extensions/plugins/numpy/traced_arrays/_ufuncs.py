@@ -29,7 +29,7 @@ def fast_operations(namespace: Any) -> tuple[dict[np.ufunc, Any], dict[np.ufunc,
 
 
 def array_ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Apply a universal function of NumPy to arguments of which some are traced arrays."""
+    """Apply a universal function of NumPy. Some operands are traced arrays."""
     xp = self._namespace
     if not kwargs and method == "__call__":
         op = xp.ufuncs.get(ufunc)

@@ -61,7 +61,7 @@ def _tensorinv(xp: Any, a: Any, ind: int = 2) -> Any:
     return xp.reshape(xp.linalg.inv(xp.reshape(x, (math.prod(last), -1))), (*last, *first))
 
 
-# Hermitian matrices, of which NumPy reads one triangle
+# Hermitian matrices: NumPy reads one triangle
 
 
 def hermitian(xp: Any, x: Any, upper: bool) -> Any:
