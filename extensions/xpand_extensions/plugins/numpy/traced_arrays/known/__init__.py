@@ -14,6 +14,8 @@ from . import (
     inspection as inspection,
     joining as joining,
     linalg as linalg,
+    matrices as matrices,
+    padding as padding,
     polynomials as polynomials,
     products as products,
     reductions as reductions,
